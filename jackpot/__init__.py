@@ -1,0 +1,1 @@
+"""The controller: a pure core in a thin shell."""

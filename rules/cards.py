@@ -1,0 +1,216 @@
+"""Cards, and decks of them.
+
+A card is an integer built so that a plain sum over a hand says all that ranking needs:
+
+    bits  0-31    5 ** rank index       how many of each rank (the Joker has a digit of its own)
+    bits 32-47    one nibble a suit     how many of each suit (the Joker counts for every suit)
+    bits 48-206   three bits a card     which cards, and how often
+
+The *key* of a hand is what remains of that sum under `KEY_MASK`: the rank digits, a mark for a suit that has five cards
+or more, and a mark for a card held twice. Base five cannot confuse two hands, whatever their number of cards, because
+no natural rank comes more than four times. So one look-up in a table of keys ranks a hand and refuses, all at once, the
+wrong number of cards, cards the deck does not have, and cards held twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final, Self, overload
+
+from rules.errors import CardError, OptionError
+
+RANKS: Final = "23456789TJQKA"
+SUITS: Final = "cdhs"
+ACE: Final = 14
+JOKER_INDEX: Final = 13
+DECK_SIZES: Final = (52, 48, 44, 40, 36, 32)
+MOST_RANKED: Final = 7
+
+RANK_MASK: Final = (1 << 32) - 1
+SUIT_SHIFT: Final = 32
+IDENTITY_SHIFT: Final = 48
+SUM_MASK: Final = (1 << IDENTITY_SHIFT) - 1
+FLUSH_BIAS: Final = 0x3333 << SUIT_SHIFT
+"""Added to a sum, it lifts the nibble of a suit with five cards to its highest bit."""
+MARKED_TWICE: Final = 1 << IDENTITY_SHIFT
+"""Keys from here up hold some card twice."""
+_FLUSH_MARKS: Final = 0x8888 << SUIT_SHIFT
+_HELD_TWICE: Final = sum(0b110 << (IDENTITY_SHIFT + 3 * index) for index in range(53))
+KEY_MASK: Final = RANK_MASK | _FLUSH_MARKS | _HELD_TWICE
+JOKER_KEY: Final = 5**JOKER_INDEX
+
+
+class Card(int):
+    """One card; its integer value is its share in the sum that ranks a hand."""
+
+    __slots__ = ()
+
+    @property
+    def is_joker(self) -> bool:
+        """Whether this is the Joker."""
+        return self is JOKER
+
+    @property
+    def rank(self) -> int:
+        """2 to 14 (ace); the Joker has no rank of its own and says 0."""
+        return 0 if self is JOKER else _index(self) % 13 + 2
+
+    @property
+    def suit(self) -> str:
+        """One of c, d, h, s; empty for the Joker."""
+        return "" if self is JOKER else SUITS[_index(self) // 13]
+
+    def __str__(self) -> str:
+        return "Jk" if self is JOKER else RANKS[self.rank - 2] + self.suit
+
+    def __repr__(self) -> str:
+        return f"Card({str(self)!r})"
+
+    def __copy__(self) -> Self:
+        return self
+
+    def __deepcopy__(self, memo: object) -> Self:
+        return self
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return (card, (str(self),))
+
+
+def _index(code: int) -> int:
+    return ((code >> IDENTITY_SHIFT).bit_length() - 1) // 3
+
+
+def _natural(rank_index: int, suit_index: int) -> Card:
+    identity = 1 << (IDENTITY_SHIFT + 3 * (13 * suit_index + rank_index))
+    return Card(5**rank_index | 1 << (SUIT_SHIFT + 4 * suit_index) | identity)
+
+
+JOKER: Final = Card(JOKER_KEY | 0x1111 << SUIT_SHIFT | 1 << (IDENTITY_SHIFT + 3 * 52))
+_NATURAL: Final = tuple(_natural(r, s) for s in range(4) for r in range(13))
+_BY_NAME: Final[dict[str, Card]] = {str(c): c for c in (*_NATURAL, JOKER)}
+_CODES: Final = [(name, int(value)) for name, value in _BY_NAME.items()]
+_BY_NAME.update({f"10{suit}": _BY_NAME[f"T{suit}"] for suit in SUITS})
+_EVERY: Final = frozenset(_BY_NAME.values())
+
+PAIR: Final = {f"{a} {b}": x + y for a, x in _CODES for b, y in _CODES if a != b}
+PAIR_AND_SPACE: Final = {f"{name} ": code for name, code in PAIR.items()}
+LAST_BIASED: Final = {name: code + FLUSH_BIAS for name, code in _CODES}
+"""Plain text is ranked two cards at a time: "As Kd " "Qc Js " "Th"."""
+
+
+class Cards(Sequence[Card]):
+    """Cards parsed once: each a real card, none twice, with their sum ready for ranking."""
+
+    __slots__ = ("_cards", "_triples", "biased", "key", "size", "total")
+
+    def __init__(self, cards: Iterable[Card]) -> None:
+        self._cards: Final = tuple(cards)
+        self._triples: tuple[int, ...] | None = None
+        self.size: Final = len(self._cards)
+        self.total: Final = sum(self._cards)
+        self.biased: Final = self.total + FLUSH_BIAS
+        self.key: Final = self.biased & KEY_MASK if self.size <= MOST_RANKED else -1
+        if len(set(self._cards)) != self.size:
+            raise CardError(f"{_first_repeated(self._cards)} appears twice: a deck holds each card once")
+
+    @property
+    def triples(self) -> tuple[int, ...]:
+        """The sum of every three of these cards, biased; kept because a board is asked for each player."""
+        if self._triples is None:
+            sums = [c & SUM_MASK for c in self._cards]
+            n = self.size
+            self._triples = tuple(
+                sums[i] + sums[j] + sums[k] + FLUSH_BIAS
+                for i in range(n)
+                for j in range(i + 1, n)
+                for k in range(j + 1, n)
+            )
+        return self._triples
+
+    def __len__(self) -> int:
+        return self.size
+
+    def __iter__(self) -> Iterator[Card]:
+        return iter(self._cards)
+
+    @overload
+    def __getitem__(self, index: int) -> Card: ...
+    @overload
+    def __getitem__(self, index: slice) -> Cards: ...
+    def __getitem__(self, index: int | slice) -> Card | Cards:
+        return Cards(self._cards[index]) if isinstance(index, slice) else self._cards[index]
+
+    def __add__(self, other: CardsLike) -> Cards:
+        return Cards((*self._cards, *parse(other)))
+
+    def __eq__(self, other: object) -> bool:
+        return self._cards == other._cards if isinstance(other, Cards) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self._cards)
+
+    def __str__(self) -> str:
+        return " ".join(map(str, self._cards))
+
+    def __repr__(self) -> str:
+        return f"Cards({str(self)!r})"
+
+
+CardsLike = str | Card | Cards | Sequence[str | Card]
+
+
+def card(name: str) -> Card:
+    """The card of this name: rank A K Q J T (or 10) 9-2 and suit s h d c, or Jk."""
+    try:
+        return _BY_NAME[name]
+    except (KeyError, TypeError):
+        raise CardError(
+            f"{_shown(name)} is not a card: write a rank (A K Q J T or 10, 9 to 2) and a suit (s h d c), or Jk"
+        ) from None
+
+
+def parse(cards: CardsLike) -> Cards:
+    """Cards from a string ("As 10d Jk"), one card, or a list of either."""
+    if isinstance(cards, Cards):
+        return cards
+    if isinstance(cards, Card):
+        return Cards((cards,))
+    if isinstance(cards, str):
+        return Cards(map(card, cards.split()))
+    if isinstance(cards, (list, tuple)):
+        return Cards(c if type(c) is Card else card(c) for c in cards)
+    raise CardError(f"cards come as a string or a list of cards, not as {type(cards).__name__}")
+
+
+def key_of(cards: CardsLike) -> int:
+    """The key of cards in any form; cards in a list are added up without keeping them."""
+    if type(cards) in (list, tuple) and len(cards) <= MOST_RANKED:  # type: ignore[arg-type]
+        try:
+            if _EVERY.issuperset(cards):  # type: ignore[arg-type]
+                return (sum(cards) + FLUSH_BIAS) & KEY_MASK  # type: ignore[arg-type]
+        except TypeError:
+            pass
+    return parse(cards).key
+
+
+def lowest_rank(size: int) -> int:
+    """The lowest rank of a deck of this many natural cards (52 starts at 2, 32 at 7)."""
+    if type(size) is not int or size not in DECK_SIZES:
+        raise OptionError(f"a deck has {', '.join(map(str, DECK_SIZES))} cards and not {_shown(size)}")
+    return 2 + (52 - size) // 4
+
+
+def deck(size: int = 52, *, joker: bool = False) -> Cards:
+    """Every card of a deck, lowest rank first, the Joker last."""
+    lowest = lowest_rank(size)
+    natural = sorted((c for c in _NATURAL if c.rank >= lowest), key=lambda c: (c.rank, c.suit))
+    return Cards((*natural, JOKER) if joker else natural)
+
+
+def _first_repeated(cards: Sequence[Card]) -> Card:
+    return next(c for i, c in enumerate(cards) if c in cards[:i])
+
+
+def _shown(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 40 else f"{text[:37]}..."

@@ -1,0 +1,252 @@
+"""A game's hands: what five cards are worth, and the best hand its players may make."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from enum import StrEnum
+from functools import cached_property
+from itertools import combinations
+from typing import NamedTuple
+
+from rules.cards import (
+    FLUSH_BIAS,
+    IDENTITY_SHIFT,
+    JOKER,
+    KEY_MASK,
+    LAST_BIASED,
+    PAIR,
+    PAIR_AND_SPACE,
+    RANK_MASK,
+    RANKS,
+    SUM_MASK,
+    Cards,
+    CardsLike,
+    key_of,
+    parse,
+)
+from rules.errors import CardError, HandError
+from rules.hands import Hand, LowHand
+from rules.ranking import DeckOptions, LowRanking, Ranking, low_ranking, ranking
+
+
+class Win(StrEnum):
+    """Which hand takes the pot (NI2005-64 and NI2005-74 r 3.5(b), (c))."""
+
+    HIGH = "high"
+    LOW = "low"
+    HIGH_LOW = "high_low"
+
+
+class LowOptions(NamedTuple):
+    """What decides low hands: the ace high or low in them, and whether a low hand must be eight or better."""
+
+    ace_is_low: bool = False
+    eight_or_better: bool = False
+
+
+class Game:
+    """One game under one choice of options; each kind of game says which five cards a player may use."""
+
+    def __init__(
+        self,
+        instrument_id: str,
+        deck: DeckOptions | None = None,
+        low: LowOptions | None = None,
+        win: Win = Win.HIGH,
+    ) -> None:
+        self.instrument_id = instrument_id
+        self.deck = deck or DeckOptions()
+        self.low_options = low or LowOptions()
+        self.win = win
+
+    @cached_property
+    def ranking(self) -> Ranking:
+        """The order of high hands."""
+        return ranking(self.deck)
+
+    @cached_property
+    def low_ranking(self) -> LowRanking:
+        """The order of low hands."""
+        return low_ranking(self.deck, ace_is_low=self.low_options.ace_is_low)
+
+    @cached_property
+    def _five(self) -> dict[int, int]:
+        return self.ranking.five
+
+    @cached_property
+    def _seven(self) -> dict[int, int]:
+        return self.ranking.seven
+
+    @cached_property
+    def _low_five(self) -> dict[int, int]:
+        return self.low_ranking.five
+
+    def strength(self, cards: CardsLike) -> int:
+        """What five cards are worth: greater is better, equal is a tie."""
+        try:
+            if type(cards) is Cards:
+                return self._five[cards.key]
+            if type(cards) is str and len(cards) == 14:
+                total = PAIR_AND_SPACE[cards[:6]] + PAIR_AND_SPACE[cards[6:12]] + LAST_BIASED[cards[12:]]
+                return self._five[total & KEY_MASK]
+        except KeyError:
+            pass
+        try:
+            return self._five[key_of(cards)]
+        except KeyError:
+            raise self._refusal(parse(cards), 5) from None
+
+    def hand(self, cards: CardsLike) -> Hand:
+        """Five cards as a hand."""
+        return Hand(cards if type(cards) is str else parse(cards), self.strength(cards), self.ranking)
+
+    def low(self, cards: CardsLike) -> LowHand:
+        """Five cards as a low hand."""
+        held = parse(cards)
+        try:
+            return LowHand(held, self._low_five[held.key & RANK_MASK], self.low_ranking)
+        except KeyError:
+            raise self._refusal(held, 5) from None
+
+    def best(self, cards: CardsLike, board: CardsLike = ()) -> Hand:
+        """The best hand the game allows, with the five cards that make it."""
+        return max((self.hand(five) for five in self._choices(cards, board)), key=lambda hand: hand.strength)
+
+    def best_strength(self, cards: CardsLike, board: CardsLike = ()) -> int:
+        """What the best hand the game allows is worth."""
+        return self.best(cards, board).strength
+
+    def best_low(self, cards: CardsLike, board: CardsLike = ()) -> LowHand | None:
+        """The best low hand the game allows; None where it must be eight or better and is not."""
+        best = max((self.low(five) for five in self._choices(cards, board)), key=lambda hand: hand.strength)
+        return best if best.is_eight_or_better or not self.low_options.eight_or_better else None
+
+    def held(self, cards: CardsLike, board: CardsLike = ()) -> tuple[Cards, Cards]:
+        """A player's cards and the board, refused unless they are what the game deals."""
+        own, shared = parse(cards), parse(board)
+        whole = own + shared
+        self._require_in_deck(whole)
+        self._require_counts(own, shared)
+        return own, shared
+
+    def _choices(self, cards: CardsLike, board: CardsLike) -> Iterator[Cards]:
+        """Every five cards the player may use."""
+        own, _ = self.held(cards, board)
+        yield own
+
+    def _require_counts(self, own: Cards, shared: Cards) -> None:
+        if shared.size:
+            raise HandError(f"{self.instrument_id} has no communal cards, and {shared.size} were given ({shared})")
+        if own.size != 5:
+            raise self._wrong_count(own, 5)
+
+    def _require_in_deck(self, cards: Cards) -> None:
+        for card in cards:
+            if card is JOKER and not self.deck.joker:
+                raise CardError(f"Jk is not in this deck: {self.instrument_id} is played here without the Joker")
+            if card is not JOKER and card.rank < self.deck.lowest:
+                lowest = RANKS[self.deck.lowest - 2]
+                raise CardError(f"{card} is not in a deck of {self.deck.size} cards, whose lowest is {lowest}")
+
+    def _wrong_count(self, cards: Cards, wanted: int) -> HandError:
+        return HandError(f"{wanted} cards are needed and {cards.size} were given ({str(cards) or 'none'})")
+
+    def _refusal(self, cards: Cards, wanted: int) -> Exception:
+        """Why these cards have no strength."""
+        try:
+            self._require_in_deck(cards)
+        except CardError as error:
+            return error
+        return self._wrong_count(cards, wanted)
+
+
+class TwoPlusThreeGame(Game):
+    """Two hole cards and exactly three of five communal cards (reading 26)."""
+
+    def best_strength(self, cards: CardsLike, board: CardsLike = ()) -> int:
+        """What the best hand the game allows is worth."""
+        own, shared = parse(cards), parse(board)
+        if (own.total & shared.total) >> IDENTITY_SHIFT or own.size != 2 or shared.size != 5:
+            self.held(own, shared)
+        held, table = own.total & SUM_MASK, self._five
+        try:
+            return max([table[held + three & KEY_MASK] for three in shared.triples])
+        except KeyError:
+            self.held(own, shared)
+            raise
+
+    def _choices(self, cards: CardsLike, board: CardsLike) -> Iterator[Cards]:
+        own, shared = self.held(cards, board)
+        for three in combinations(shared, 3):
+            yield Cards((*own, *three))
+
+    def _require_counts(self, own: Cards, shared: Cards) -> None:
+        _require_hole_and_board(own, shared)
+
+
+class BestOfSevenGame(Game):
+    """Any five of seven cards (reading 26); each game says how the seven are dealt."""
+
+    def _best_of_seven(self, cards: CardsLike, board: CardsLike) -> int:
+        """The long way: cards in any form, and whatever must be refused."""
+        own, shared = self.held(cards, board)
+        total = own.total + shared.total
+        return self.ranking.best_of_seven(total + FLUSH_BIAS & KEY_MASK, total)
+
+    def _choices(self, cards: CardsLike, board: CardsLike) -> Iterator[Cards]:
+        own, shared = self.held(cards, board)
+        return map(Cards, combinations((*own, *shared), 5))
+
+
+class HoldemGame(BestOfSevenGame):
+    """Two hole cards and five communal cards."""
+
+    def best_strength(self, cards: CardsLike, board: CardsLike = ()) -> int:
+        """What the best hand the game allows is worth."""
+        try:
+            if type(cards) is Cards and type(board) is Cards and cards.size == 2:
+                total = cards.total + board.biased
+                key = total & KEY_MASK
+                return self._seven[key] if key <= RANK_MASK else self.ranking.best_of_seven(key, total)
+            if type(cards) is str and type(board) is str and len(board) == 14:
+                total = PAIR[cards] + PAIR_AND_SPACE[board[:6]] + PAIR_AND_SPACE[board[6:12]] + LAST_BIASED[board[12:]]
+                key = total & KEY_MASK
+                return self._seven[key] if key <= RANK_MASK else self.ranking.best_of_seven(key, total)
+        except KeyError:
+            pass
+        return self._best_of_seven(cards, board)
+
+    def _require_counts(self, own: Cards, shared: Cards) -> None:
+        _require_hole_and_board(own, shared)
+
+
+class StudGame(BestOfSevenGame):
+    """Seven own cards, or six and a communal last card where the deck ran short (NI2005-74 r 17.20)."""
+
+    def best_strength(self, cards: CardsLike, board: CardsLike = ()) -> int:
+        """What the best hand the game allows is worth."""
+        try:
+            if type(cards) is Cards and not board:
+                key = cards.key
+                return self._seven[key] if key <= RANK_MASK else self.ranking.best_of_seven(key, cards.total)
+            if type(cards) is str and len(cards) == 20 and not board:
+                pairs = PAIR_AND_SPACE[cards[:6]] + PAIR_AND_SPACE[cards[6:12]] + PAIR_AND_SPACE[cards[12:18]]
+                total = pairs + LAST_BIASED[cards[18:]]
+                key = total & KEY_MASK
+                return self._seven[key] if key <= RANK_MASK else self.ranking.best_of_seven(key, total)
+        except KeyError:
+            pass
+        return self._best_of_seven(cards, board)
+
+    def _require_counts(self, own: Cards, shared: Cards) -> None:
+        if shared.size > 1:
+            raise HandError(f"at most 1 communal card is dealt and {shared.size} were given ({shared})")
+        if own.size + shared.size != 7:
+            raise HandError(f"{7 - shared.size} own cards are needed and {own.size} were given ({str(own) or 'none'})")
+
+
+def _require_hole_and_board(own: Cards, shared: Cards) -> None:
+    if own.size != 2:
+        raise HandError(f"2 hole cards are needed and {own.size} were given ({str(own) or 'none'})")
+    if shared.size != 5:
+        raise HandError(f"5 communal cards are needed and {shared.size} were given ({str(shared) or 'none'})")

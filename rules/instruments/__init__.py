@@ -1,0 +1,56 @@
+"""One module per law: `load` gives the game's hands, and the rest what the law settles. No files, no wires."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from types import ModuleType
+from typing import Final, NamedTuple
+
+from rules.errors import OptionError
+from rules.game import Game
+
+
+class Instrument(NamedTuple):
+    """The gazetted rules of one game."""
+
+    id: str
+    law: str
+    game: str
+
+    @property
+    def module(self) -> ModuleType:
+        """The module that holds this law."""
+        return import_module(f"rules.instruments.{self.id.replace('-', '_')}")
+
+    def clause(self, number: str) -> str:
+        """How a clause is cited: "NI2016-268 r 11.3(b)"."""
+        return f"{self.law} r {number}"
+
+
+INSTRUMENTS: Final[dict[str, Instrument]] = {
+    instrument.id: instrument
+    for instrument in (
+        Instrument("canberra-poker-2016", "NI2016-268", "Canberra Poker, progressive jackpot"),
+        Instrument("canberra-poker-1997", "Gazette S89 of 1997", "Canberra Poker, Boomerang Jackpot"),
+        Instrument("canberra-manila-2005", "NI2005-64", "Canberra Manila"),
+        Instrument("seven-card-stud-2005", "NI2005-74", "Seven Card Stud"),
+        Instrument("ultimate-texas-holdem-2025", "NI2025-411", "Ultimate Texas Hold-em"),
+    )
+}
+DEFAULT: Final = "canberra-poker-2016"
+
+
+def find(instrument_id: str) -> Instrument:
+    """The instrument of this id."""
+    try:
+        return INSTRUMENTS[instrument_id]
+    except (KeyError, TypeError):
+        raise OptionError(
+            f"there is no instrument {str(instrument_id)[:60]!r}: choose one of {', '.join(INSTRUMENTS)}"
+        ) from None
+
+
+def load(instrument_id: str, **options: object) -> Game:
+    """The game of this instrument, under the options it allows its operator to choose."""
+    game: Game = find(instrument_id).module.load(**options)
+    return game
