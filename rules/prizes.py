@@ -1,0 +1,154 @@
+"""What both years of the Canberra Poker jackpot share: pools, the split of a wager, and who pays a prize."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+from rules.errors import RoundError
+from rules.round import require_cents
+
+WHOLE_BPS: Final = 10_000
+
+
+class FixedFrom(StrEnum):
+    """Who pays the fixed prizes, as the approved configuration says (reading 9)."""
+
+    RESERVE = "reserve"
+    JACKPOT = "jackpot"
+    HOUSE = "house"
+
+
+@dataclass(frozen=True, slots=True)
+class Pools:
+    """The jackpot pool and the reserve pool; neither is ever negative."""
+
+    jackpot_cents: int
+    reserve_cents: int
+
+    def __post_init__(self) -> None:
+        require_cents("the jackpot pool", self.jackpot_cents)
+        require_cents("the reserve pool", self.reserve_cents)
+
+
+@dataclass(frozen=True, slots=True)
+class Approved:
+    """The part of an approved configuration that decides a settlement."""
+
+    fixed_prizes_from: FixedFrom = FixedFrom.RESERVE
+    reset_cents: int = 0
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.fixed_prizes_from, FixedFrom):
+            raise RoundError(f"fixed prizes come from {', '.join(FixedFrom)}, not {self.fixed_prizes_from!r}")
+        require_cents("the reset amount", self.reset_cents)
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A box whose hand wins a prize: an accepted wager, not folded, declared (reading 3)."""
+
+    box: int
+    hand: str
+    displayed_cents: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """Where money came from; `house` is the operator's own prize, `advance` is owed back by the pools."""
+
+    jackpot_cents: int = 0
+    reserve_cents: int = 0
+    house_cents: int = 0
+    advance_cents: int = 0
+
+    @property
+    def total_cents(self) -> int:
+        """All of it."""
+        return self.jackpot_cents + self.reserve_cents + self.house_cents + self.advance_cents
+
+
+@dataclass(frozen=True, slots=True)
+class Payout:
+    """One box's prize, its place in the order of payment, who pays it, and under which clause."""
+
+    order: int
+    box: int
+    hand: str
+    amount_cents: int
+    sources: Sources
+    clause: str
+
+
+@dataclass(frozen=True, slots=True)
+class Settlement:
+    """A round's prizes in payout order, the reset after a royal, and the pools after all of it."""
+
+    payouts: tuple[Payout, ...]
+    reset: Sources
+    after: Pools
+
+    @property
+    def house_cents(self) -> int:
+        """What the operator put in: its own prizes and its advances."""
+        entries = [payout.sources for payout in self.payouts] + [self.reset]
+        return sum(entry.house_cents + entry.advance_cents for entry in entries)
+
+
+def split(total_before_cents: int, amount_cents: int, jackpot_bps: int) -> tuple[int, int]:
+    """One wager into (jackpot, reserve), cumulatively, so that no cent is ever lost or made (reading 1)."""
+    require_cents("the total already split", total_before_cents)
+    require_cents("the wager", amount_cents)
+    if type(jackpot_bps) is not int or not 0 <= jackpot_bps <= WHOLE_BPS:
+        raise RoundError(f"the jackpot's share is 0 to {WHOLE_BPS} basis points, not {str(jackpot_bps)[:40]!r}")
+    after = (total_before_cents + amount_cents) * jackpot_bps // WHOLE_BPS
+    jackpot = after - total_before_cents * jackpot_bps // WHOLE_BPS
+    return jackpot, amount_cents - jackpot
+
+
+def right_to_left(claims: Sequence[Claim]) -> list[Claim]:
+    """From the box at the dealer's right, the highest number, down (reading 8)."""
+    boxes = [claim.box for claim in claims]
+    if len(set(boxes)) != len(boxes):
+        raise RoundError(f"box {next(b for b in boxes if boxes.count(b) > 1)} claims twice in one round")
+    return sorted(claims, key=lambda claim: -claim.box)
+
+
+class Funds:
+    """The pools while a round's prizes are taken from them, one after the other."""
+
+    def __init__(self, pools: Pools) -> None:
+        self.jackpot_cents = pools.jackpot_cents
+        self.reserve_cents = pools.reserve_cents
+
+    @property
+    def pools(self) -> Pools:
+        """What is left."""
+        return Pools(self.jackpot_cents, self.reserve_cents)
+
+    def take_jackpot(self, cents: int) -> int:
+        """Take this much from the jackpot pool, or all there is; says how much."""
+        taken = min(cents, self.jackpot_cents)
+        self.jackpot_cents -= taken
+        return taken
+
+    def from_reserve(self, cents: int, *, jackpot_cents: int = 0) -> Sources:
+        """Take from the reserve, then as an advance; `jackpot_cents` is what the jackpot has given already."""
+        taken = min(cents, self.reserve_cents)
+        self.reserve_cents -= taken
+        return Sources(jackpot_cents=jackpot_cents, reserve_cents=taken, advance_cents=cents - taken)
+
+    def fixed(self, cents: int, payer: FixedFrom) -> Sources:
+        """A fixed prize, from whom the approved configuration says (reading 9)."""
+        if payer is FixedFrom.HOUSE:
+            return Sources(house_cents=cents)
+        jackpot = self.take_jackpot(cents) if payer is FixedFrom.JACKPOT else 0
+        return self.from_reserve(cents - jackpot, jackpot_cents=jackpot)
+
+    def raise_to(self, reset_cents: int) -> Sources:
+        """Raise the jackpot pool to the reset amount, never lower it (reading 12)."""
+        given = self.from_reserve(max(0, reset_cents - self.jackpot_cents))
+        self.jackpot_cents += given.total_cents
+        return given
