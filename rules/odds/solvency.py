@@ -1,0 +1,177 @@
+"""Whether a configuration can pay its prizes: what the reserve gains and loses a wager, and how likely it runs dry.
+
+The floors of the percentage prizes are left out: with a reset of $10,000 or more they never bind.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cache
+from math import ceil, gcd
+from typing import Final
+
+from rules.categories import Category
+from rules.errors import OptionError
+from rules.odds.returns import PrizeTable
+from rules.prizes import WHOLE_BPS, FixedFrom
+
+NEGLIGIBLE: Final = 1e-18
+
+
+@dataclass(frozen=True)
+class Configuration:
+    """The part of an approved configuration that decides solvency."""
+
+    wager_cents: int = 200
+    jackpot_bps: int = 7_000
+    reset_cents: int = 1_000_000
+    fixed_prizes_from: FixedFrom = FixedFrom.RESERVE
+
+    def __post_init__(self) -> None:
+        for name, value, least in (
+            ("the wager", self.wager_cents, 1),
+            ("the jackpot's share", self.jackpot_bps, 0),
+            ("the reset", self.reset_cents, 0),
+        ):
+            if type(value) is not int or value < least:
+                raise OptionError(f"{name} is a whole number, {least} or more, and not {value!r}")
+        if self.jackpot_bps > WHOLE_BPS:
+            raise OptionError(f"the jackpot's share is at most {WHOLE_BPS} basis points, not {self.jackpot_bps}")
+
+
+@dataclass(frozen=True)
+class Solvency:
+    """What moves the reserve, in dollars a wager."""
+
+    reserve_gain: Fraction
+    fixed_cost: Fraction
+    reset_cost: Fraction
+
+    @property
+    def drift(self) -> Fraction:
+        """What the reserve gains a wager on average."""
+        return self.reserve_gain - self.fixed_cost - self.reset_cost
+
+    @property
+    def starves(self) -> bool:
+        """Whether the split lets the reserve fall without end."""
+        return self.drift < 0
+
+
+def solvency(table: PrizeTable, configuration: Configuration) -> Solvency:
+    """What the reserve gains from wagers and pays in fixed prizes and resets, on average a wager."""
+    wager = Fraction(configuration.wager_cents, 100)
+    gain = wager * Fraction(WHOLE_BPS - configuration.jackpot_bps, WHOLE_BPS)
+    if not table.pools_winning_wagers:
+        gain *= 1 - table.chance_of_any
+    from_reserve = configuration.fixed_prizes_from is FixedFrom.RESERVE
+    return Solvency(
+        reserve_gain=gain,
+        fixed_cost=table.fixed_cost_per_wager if from_reserve else Fraction(0),
+        reset_cost=table.chance(Category.ROYAL_FLUSH) * Fraction(configuration.reset_cents, 100),
+    )
+
+
+def chance_of_running_dry(table: PrizeTable, configuration: Configuration, reserve_cents: int, wagers: int) -> float:
+    """How likely the reserve cannot pay a prize or a reset within so many wagers.
+
+    All payments are multiples of one unit (fifty dollars, say), and the reserve, counted in whole units, rises only
+    every so many wagers. What has been paid never falls. So within a stretch where the reserve's units stand still it
+    is enough to look at the stretch's end: the reserve was overdrawn in it if and only if it is at its end. One step a
+    stretch then gives the exact chance, but for probabilities below 1e-18 that are dropped. In 1997, where a winning
+    wager is not pooled, the reserve's mean gain stands for each wager's. NumPy makes long spans a hundred times faster.
+    """
+    payments = _payments(table, configuration)
+    if not payments or wagers < 1:
+        return 0.0
+    unit = gcd(*payments)
+    chances = tuple((cents // unit, chance) for cents, chance in payments.items())
+    paid = _Paid([1.0])
+    for units, length in _stretches(_gain(table, configuration), reserve_cents, unit, wagers):
+        paid = paid.after(_paid_within(chances, length), units)
+    return min(1.0, max(0.0, 1.0 - sum(paid.chances)))
+
+
+class _Paid:
+    """How likely each sum, in units from `lowest` up, has been paid by now."""
+
+    def __init__(self, chances: list[float], lowest: int = 0) -> None:
+        self.chances = chances
+        self.lowest = lowest
+
+    def after(self, more: list[float], most: int) -> _Paid:
+        """One stretch on, sums above `most` left out: there the reserve ran dry."""
+        chances = _convolve(self.chances, more)[: max(0, most - self.lowest + 1)]
+        first = next((i for i, chance in enumerate(chances) if chance > NEGLIGIBLE), len(chances))
+        while chances and chances[-1] <= NEGLIGIBLE:
+            chances.pop()
+        return _Paid(chances[first:], self.lowest + first)
+
+
+def _payments(table: PrizeTable, configuration: Configuration) -> dict[int, float]:
+    """What the reserve may have to pay after one wager, and how likely."""
+    payments: dict[int, float] = {}
+    if configuration.fixed_prizes_from is FixedFrom.RESERVE:
+        for hand, cents in table.fixed_cents.items():
+            payments[cents] = payments.get(cents, 0.0) + float(table.chance(hand))
+    if configuration.reset_cents:
+        royal = float(table.chance(Category.ROYAL_FLUSH))
+        payments[configuration.reset_cents] = payments.get(configuration.reset_cents, 0.0) + royal
+    return payments
+
+
+def _gain(table: PrizeTable, configuration: Configuration) -> Fraction:
+    return solvency(table, configuration).reserve_gain * 100
+
+
+def _stretches(gain_cents: Fraction, reserve_cents: int, unit: int, wagers: int) -> Iterator[tuple[int, int]]:
+    """(whole units the reserve has taken in, number of wagers it stays so), over so many wagers."""
+    done = 0
+    while done < wagers:
+        units = (reserve_cents + (done + 1) * gain_cents) // unit
+        last = wagers
+        if gain_cents:
+            last = min(last, ceil(((units + 1) * unit - reserve_cents) / gain_cents) - 1)
+        yield units, last - done
+        done = last
+
+
+@cache
+def _paid_within(payments: tuple[tuple[int, float], ...], wagers: int) -> list[float]:
+    """How likely so many wagers make the reserve pay 0, 1, 2, … units."""
+    if wagers == 1:
+        chances = [0.0] * (1 + max(units for units, _ in payments))
+        for units, chance in payments:
+            chances[units] = chance
+        chances[0] = 1.0 - sum(chances)
+        return chances
+    half = _paid_within(payments, wagers // 2)
+    whole = _convolve(half, half)
+    if wagers % 2:
+        whole = _convolve(whole, _paid_within(payments, 1))
+    while whole[-1] <= NEGLIGIBLE:
+        whole.pop()
+    return whole
+
+
+def _convolve(a: list[float], b: list[float]) -> list[float]:
+    """The distribution of a sum of two independent counts."""
+    if not a:
+        return []
+    try:
+        from numpy import convolve  # noqa: PLC0415 - the extra `fast`, and slow to import where it is not needed
+    except ImportError:
+        return _convolve_plainly(a, b)
+    product: list[float] = convolve(a, b).tolist()
+    return product
+
+
+def _convolve_plainly(a: list[float], b: list[float]) -> list[float]:
+    total = [0.0] * (len(a) + len(b) - 1)
+    for shift, chance in enumerate(b):
+        if chance > NEGLIGIBLE:
+            for i, other in enumerate(a, start=shift):
+                total[i] += chance * other
+    return total
