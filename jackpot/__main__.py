@@ -1,0 +1,5 @@
+"""`python -m jackpot` is `jackpot`."""
+
+from jackpot.cli import main
+
+main()

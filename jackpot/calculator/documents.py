@@ -1,0 +1,192 @@
+"""The documents a round may be told in; an unknown key, a wrong type or a bad card is refused with its place."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, NonNegativeInt, PositiveInt, TypeAdapter
+from pydantic import ValidationError as PydanticError
+
+from rules import INSTRUMENTS, Cards, parse
+from rules.prizes import FixedFrom
+
+
+class DocumentError(ValueError):
+    """A document that does not tell a round; the sentence says where and what."""
+
+
+def _cards(value: object) -> Cards:
+    return parse(value)  # type: ignore[arg-type]  # parse refuses what is not cards, with a sentence
+
+
+CardsField = Annotated[Cards, BeforeValidator(_cards)]
+Cents = NonNegativeInt
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, arbitrary_types_allowed=True)
+
+
+class Pools(_Part):
+    """The pools as at the lock."""
+
+    jackpot_cents: Cents
+    reserve_cents: Cents
+
+
+class Pools1997(Pools):
+    """1997 pays on the amount displayed, which may differ from what is in the pool."""
+
+    displayed_cents: Cents | None = None
+
+
+class Approved(_Part):
+    """The part of the approved configuration that decides a settlement."""
+
+    fixed_prizes_from: Annotated[FixedFrom, Field(strict=False)] = FixedFrom.RESERVE
+    reset_cents: Cents = 0
+
+
+class Approved1997(Approved):
+    """1997 pools the losing wagers at settlement, so it must know them."""
+
+    wager_cents: Cents = 0
+    jackpot_bps: Annotated[int, Field(ge=0, le=10_000)] = 0
+    split_total_cents: Cents = 0
+
+
+class CanberraPlayer(_Part):
+    """One box of Canberra Poker; `cards` may be left out where it folded or was not declared."""
+
+    box: PositiveInt
+    cards: CardsField | None = None
+    ante_cents: Cents | None = None
+    bet_cents: Cents | None = None
+    jackpot_wager: bool = False
+    folded: bool = False
+
+
+class CanberraPlayer1997(CanberraPlayer):
+    """With what 1997 asks besides: a misdealt hand, and the amount displayed when this box was declared."""
+
+    misdealt: bool = False
+    displayed_cents: Cents | None = None
+
+
+class Canberra2016(_Part):
+    """A round of Canberra Poker under NI2016-268."""
+
+    rules: Literal["canberra-poker-2016"]
+    pools: Pools
+    approved: Approved = Approved()
+    dealer: CardsField | None = None
+    max_payout_cents: Cents | None = None
+    players: list[CanberraPlayer]
+
+
+class Canberra1997(_Part):
+    """A round of Canberra Poker under Gazette S89 of 1997."""
+
+    rules: Literal["canberra-poker-1997"]
+    pools: Pools1997
+    approved: Approved1997 = Approved1997()
+    dealer: CardsField | None = None
+    max_payout_cents: Cents | None = None
+    players: list[CanberraPlayer1997]
+
+
+class HoldemPlayer(_Part):
+    """One box of Ultimate Texas Hold-em."""
+
+    box: PositiveInt
+    hole: CardsField | None = None
+    ante_cents: Cents
+    blind_cents: Cents
+    play_cents: Cents = 0
+    trips_cents: Cents = 0
+    folded: bool = False
+
+
+class Holdem2025(_Part):
+    """A round of Ultimate Texas Hold-em."""
+
+    rules: Literal["ultimate-texas-holdem-2025"]
+    board: CardsField
+    dealer: CardsField
+    max_payout_cents: Cents | None = None
+    players: list[HoldemPlayer]
+
+
+class CommissionTerms(_Part):
+    """What the house takes from the pots."""
+
+    percent: Literal[5, 10]
+    cap_cents: Cents
+
+
+class PotOptions(_Part):
+    """What the operator chose for the table."""
+
+    deck: Literal[52, 48, 44, 40, 36, 32] = 52
+    joker: bool = False
+    ace_low: bool = False
+    low_ace: Literal["high", "low"] = "high"
+    win: Literal["high", "low", "high_low"] = "high"
+    eight_or_better: bool = False
+    smallest_chip_cents: PositiveInt = 100
+    commission: CommissionTerms | None = None
+
+
+class PotPlayer(_Part):
+    """One seat at the showdown."""
+
+    seat: PositiveInt
+    hole: CardsField | None = None
+    put_in_cents: Cents
+    blind_or_ante_cents: Cents = 0
+    folded: bool = False
+
+
+class PotRound(_Part):
+    """A showdown of Canberra Manila or Seven Card Stud."""
+
+    rules: Literal["canberra-manila-2005", "seven-card-stud-2005"]
+    options: PotOptions = PotOptions()
+    button: PositiveInt
+    board: CardsField | None = None
+    players: list[PotPlayer]
+
+
+Document = Annotated[Canberra2016 | Canberra1997 | Holdem2025 | PotRound, Field(discriminator="rules")]
+_ADAPTER: TypeAdapter[Document] = TypeAdapter(Document)
+
+
+def read(text: str) -> Document:
+    """A document from JSON text, or the sentence that says what is wrong with it and where."""
+    try:
+        value = json.loads(text, parse_constant=_not_a_number)
+    except (json.JSONDecodeError, RecursionError) as error:
+        raise DocumentError(f"this is not JSON: {error}") from None
+    if not isinstance(value, dict) or value.get("rules") not in tuple(INSTRUMENTS):
+        raise DocumentError(f'a round is a JSON object whose "rules" is one of {", ".join(INSTRUMENTS)}')
+    try:
+        return _ADAPTER.validate_python(value)
+    except PydanticError as error:
+        raise DocumentError(_sentence(error)) from None
+
+
+def _not_a_number(name: str) -> object:
+    raise DocumentError(f"this is not JSON: {name} is not a number")
+
+
+def _sentence(error: PydanticError) -> str:
+    first, *more = error.errors(include_url=False, include_context=False)
+    place = ""
+    for step in first["loc"][1:]:
+        place += f"[{step}]" if isinstance(step, int) else f".{step}" if place else step
+    message = first["msg"].removeprefix("Value error, ")
+    if first["type"] == "extra_forbidden":
+        message = "there is no such key here"
+    rest = f" (and {len(more)} more)" if more else ""
+    return f"{place or 'the round'}: {message}{rest}"

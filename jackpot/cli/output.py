@@ -1,0 +1,55 @@
+"""What every command prints with: tables for people, JSON for programs, money and fractions in both."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterable, Sequence
+from fractions import Fraction
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
+
+
+def print_json(value: object, *, indent: int | None = 2) -> None:
+    """Print one JSON value."""
+    sys.stdout.write(json.dumps(value, indent=indent, ensure_ascii=False) + "\n")
+
+
+def console() -> Console:
+    """Where tables are drawn; wide enough to be read from a file, too."""
+    drawn = Console(highlight=False)
+    return drawn if drawn.is_terminal else Console(highlight=False, width=max(drawn.width, 120))
+
+
+def table(title: str, columns: Sequence[str], rows: Iterable[Sequence[Any]], *, right: Iterable[str] = ()) -> Table:
+    """A table; the columns named in `right` are numbers, and anything but a string is shown as it is."""
+    drawn = Table(title=title or None, title_justify="left", title_style="bold", header_style="bold")
+    numbers = set(right)
+    for column in columns:
+        drawn.add_column(column, justify="right" if column in numbers else "left", no_wrap=column in numbers, overflow="fold")
+    for row in rows:
+        drawn.add_row(*("" if cell is None else str(cell) for cell in row))
+    return drawn
+
+
+def money(cents: int) -> str:
+    """Cents as people read them: $1,234.56."""
+    sign, whole = ("-" if cents < 0 else ""), abs(cents)
+    return f"{sign}${whole // 100:,}.{whole % 100:02d}"
+
+
+def decimal(value: Fraction, digits: int = 6) -> str:
+    """A fraction as a decimal, rounded to so many digits, without ever being a float."""
+    scaled = round(value * 10**digits)
+    sign, whole = ("-" if scaled < 0 else ""), abs(scaled)
+    return f"{sign}{whole // 10**digits}.{whole % 10**digits:0{digits}d}"
+
+
+def words(name: str | None) -> str:
+    """A category or outcome for people: "straight flush"."""
+    return (name or "").replace("_", " ")
