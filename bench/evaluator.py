@@ -1,0 +1,240 @@
+"""The evaluator beside treys, eval7 and phevaluator, in one run: python bench/evaluator.py
+
+Every contender gets the same hands, in turns, and its best turn counts; so the ratios hold on a busy machine, too.
+Peers get their strings already split, their fastest public call, and no check of what they are given. Leaves with exit
+code 1 when a target is missed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from itertools import combinations, islice
+from typing import Any, NamedTuple
+
+import eval7
+import treys
+from phevaluator import Card as PheCard
+from phevaluator import evaluate_cards
+from rich.console import Console
+from rich.table import Table
+
+import rules
+from rules import batch
+from rules.ranking import DeckOptions, Ranking
+
+Call = Callable[[Any], object]
+DECK = [rank + suit for rank in "23456789TJQKA" for suit in "cdhs"]
+
+
+class Contender(NamedTuple):
+    """Somebody who takes part in a race: a name, a call, and the data in the form it wants."""
+
+    name: str
+    call: Call
+    data: Sequence[Any]
+
+
+class Target(NamedTuple):
+    """What a race is to show: our time over the peer's must be at most this."""
+
+    what: str
+    ours: float
+    peer_name: str
+    peer: float
+    most: float
+
+    @property
+    def ratio(self) -> float:
+        return self.ours / self.peer
+
+
+def race(contenders: Sequence[Contender], turns: int) -> dict[str, float]:
+    """Microseconds a call, the best turn of each contender, turns interleaved."""
+    best = dict.fromkeys((contender.name for contender in contenders), float("inf"))
+    for _ in range(turns):
+        for name, call, data in contenders:
+            start = time.perf_counter()
+            for item in data:
+                call(item)
+            best[name] = min(best[name], (time.perf_counter() - start) / len(data) * 1e6)
+    return best
+
+
+def peers(hands: Sequence[Sequence[str]]) -> list[Contender]:
+    """The peers on parsed cards, by their fastest public call."""
+    judge = treys.Evaluator()
+    treys_hands = [(hand[:2], hand[2:]) for hand in [[treys.Card.new(card) for card in h] for h in hands]]
+    return [
+        Contender("eval7", eval7.evaluate, [[eval7.Card(card) for card in hand] for hand in hands]),
+        Contender(
+            "phevaluator",
+            lambda hand: evaluate_cards(*hand),
+            [[int(PheCard(card)) for card in hand] for hand in hands],
+        ),
+        Contender("treys", lambda hand: judge.evaluate(hand[0], hand[1]), treys_hands),
+    ]
+
+
+def peers_from_strings(hands: Sequence[Sequence[str]]) -> list[Contender]:
+    """The peers on lists of two-letter strings."""
+    judge, new, card = treys.Evaluator(), treys.Card.new, eval7.Card
+    return [
+        Contender("eval7", lambda hand: eval7.evaluate([card(c) for c in hand]), hands),
+        Contender("phevaluator", lambda hand: evaluate_cards(*hand), hands),
+        Contender("treys", lambda hand: judge.evaluate([new(c) for c in hand[:2]], [new(c) for c in hand[2:]]), hands),
+    ]
+
+
+def fastest(times: dict[str, float]) -> tuple[str, float]:
+    name = min((name for name in times if name != "rules"), key=times.__getitem__)
+    return name, times[name]
+
+
+class Bench:
+    """All races, with the rows of the table they fill and the targets they are held to."""
+
+    def __init__(self, hands: int, turns: int) -> None:
+        shuffler = random.Random(20_161)
+        self.five = [shuffler.sample(DECK, 5) for _ in range(hands)]
+        self.seven = [shuffler.sample(DECK, 7) for _ in range(hands)]
+        self.turns = turns
+        self.rows: list[tuple[str, dict[str, float]]] = []
+        self.targets: list[Target] = []
+        self.poker = rules.load("canberra-poker-2016")
+        self.stud = rules.load("seven-card-stud-2005", ace_low=True)
+        self.holdem = rules.load("ultimate-texas-holdem-2025")
+        self.manila = rules.load("canberra-manila-2005", ace_low=True)
+
+    def run(self) -> None:
+        self.five_parsed()
+        self.seven_parsed()
+        self.from_strings()
+        self.rich_hand()
+        self.two_plus_three()
+        self.every_hand()
+
+    def add(self, what: str, times: dict[str, float], most: float, against: str = "") -> None:
+        """Hold one race to a target, against a named peer or the fastest."""
+        self.rows.append((what, times))
+        name, peer = (against, times[against]) if against else fastest(times)
+        self.targets.append(Target(what, times["rules"], name, peer, most))
+
+    def five_parsed(self) -> None:
+        ours = Contender("rules", self.poker.strength, [rules.parse(hand) for hand in self.five])
+        times = race([ours, *peers(self.five)], self.turns)
+        self.add("strength, five cards parsed", times, most=1.0)
+        loose = Contender("rules", self.poker.strength, [list(rules.parse(hand)) for hand in self.five])
+        self.rows.append(("  the same, from a list of cards", race([loose], self.turns)))
+
+    def seven_parsed(self) -> None:
+        ours = Contender("rules", self.stud.best_strength, [rules.parse(hand) for hand in self.seven])
+        times = race([ours, *peers(self.seven)], self.turns)
+        self.add("best_strength, seven cards parsed", times, most=1.2, against="eval7")
+        split = [(rules.parse(hand[:2]), rules.parse(hand[2:])) for hand in self.seven]
+        with_board = Contender("rules", lambda hand: self.holdem.best_strength(hand[0], hand[1]), split)
+        times = race([with_board, *peers(self.seven)[:1]], self.turns)
+        self.add("best_strength, hole and board parsed", times, most=1.2, against="eval7")
+
+    def from_strings(self) -> None:
+        ours = Contender("rules", self.poker.strength, [" ".join(hand) for hand in self.five])
+        times = race([ours, *peers_from_strings(self.five)], self.turns)
+        self.add("strength, five cards from strings", times, most=1 / 3)
+        ours = Contender("rules", self.stud.best_strength, [" ".join(hand) for hand in self.seven])
+        times = race([ours, *peers_from_strings(self.seven)], self.turns)
+        self.add("best_strength, seven from strings", times, most=1 / 3)
+        split = [(" ".join(hand[:2]), " ".join(hand[2:])) for hand in self.seven]
+        ours = Contender("rules", lambda hand: self.holdem.best_strength(hand[0], hand[1]), split)
+        times = race([ours, *peers_from_strings(self.seven)], self.turns)
+        self.add("best_strength, hole and board strings", times, most=1 / 3)
+
+    def rich_hand(self) -> None:
+        ours = Contender("rules", self.poker.hand, [" ".join(hand) for hand in self.five])
+        times = race([ours, *peers_from_strings(self.five)], self.turns)
+        self.add("hand, the rich object from strings", times, most=1.0)
+
+    def two_plus_three(self) -> None:
+        deals = self.seven[: max(50, len(self.seven) // 10)]
+        parsed = [(rules.parse(hand[:2]), rules.parse(hand[2:])) for hand in deals]
+        ours = Contender("rules", lambda hand: self.manila.best_strength(hand[0], hand[1]), parsed)
+        chosen = [[(*hand[:2], *three) for three in combinations(hand[2:], 3)] for hand in deals]
+        composed = [
+            Contender(name, lambda hands, call=call: max([call(hand) for hand in hands]), grouped)
+            for name, call, grouped in zip(
+                ("eval7", "phevaluator", "treys"),
+                (contender.call for contender in peers(self.five[:1])),
+                zip(*([c.data for c in peers(ten)] for ten in chosen), strict=True),
+                strict=True,
+            )
+        ]
+        self.add("Manila, two and three of five", race([ours, *composed], self.turns), most=1.0)
+
+    def every_hand(self) -> None:
+        """Enumerate hands in order: NumPy all of them, each peer a slice (its rate does not depend on which)."""
+        batch.all_strengths(self.poker)
+        best = float("inf")
+        for _ in range(self.turns):
+            start = time.perf_counter()
+            count = batch.all_strengths(self.poker).size
+            best = min(best, (time.perf_counter() - start) / count * 1e6)
+        some = [list(hand) for hand in islice(combinations(DECK, 5), 1_000_000, 1_000_000 + 4 * len(self.five))]
+        times = {"rules": best} | race(peers(some), self.turns)
+        self.add("every five-card hand, NumPy", times, most=1 / 8)
+
+
+def cost_of_tables() -> list[tuple[str, float]]:
+    """Seconds to import, and to make the tables of first use."""
+    code = "import time; t = time.perf_counter(); import rules; print(time.perf_counter() - t)"
+    imports = [
+        float(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout)
+        for _ in range(5)
+    ]
+    costs = [("import rules", min(imports))]
+    for name, options in (("52 cards", DeckOptions()), ("52 and the Joker", DeckOptions(joker=True))):
+        for table in ("five", "seven"):
+            made = Ranking(options)
+            start = time.perf_counter()
+            getattr(made, table)
+            costs.append((f"table of {table}, {name}", time.perf_counter() - start))
+    return costs
+
+
+def show(bench: Bench, screen: Console) -> bool:
+    names = ("rules", "eval7", "phevaluator", "treys")
+    table = Table(title="Microseconds a call (best turn)", title_justify="left")
+    table.add_column("race")
+    for name in names:
+        table.add_column(name, justify="right")
+    for what, times in bench.rows:
+        table.add_row(what, *(f"{times[name]:.3f}" if name in times else "" for name in names))
+    screen.print(table)
+    held = Table(title="Ratios", title_justify="left")
+    for column in ("target", "against", "ratio", "at most", ""):
+        held.add_column(column, justify="right" if column in ("ratio", "at most") else "left")
+    for target in bench.targets:
+        met = target.ratio <= target.most
+        held.add_row(
+            target.what, target.peer_name, f"{target.ratio:.3f}", f"{target.most:.3f}", "met" if met else "MISSED"
+        )
+    screen.print(held)
+    for what, seconds in cost_of_tables():
+        screen.print(f"{what}: {seconds * 1e3:.1f} ms")
+    return all(target.ratio <= target.most for target in bench.targets)
+
+
+def main() -> int:
+    arguments = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0] if __doc__ else "")
+    arguments.add_argument("--hands", type=int, default=3_000, help="hands in each race")
+    arguments.add_argument("--turns", type=int, default=15, help="turns of each contender")
+    chosen = arguments.parse_args()
+    bench = Bench(chosen.hands, chosen.turns)
+    bench.run()
+    return 0 if show(bench, Console(width=110, highlight=False)) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
