@@ -26,13 +26,15 @@ EXAMPLE: Final[dict[str, Any]] = {
 }
 
 
+def example() -> str:
+    """The round as the JSON text that `jackpot settle` takes."""
+    wagers = {"ante_cents": 1_000, "bet_cents": 2_000, "jackpot_wager": True}
+    return json.dumps(EXAMPLE | {"players": [player | wagers for player in EXAMPLE["players"]]})
+
+
 def demo() -> None:
     """Settle an example round: a royal flush, two straight flushes and a flush at one table."""
-    round_told = EXAMPLE | {
-        "players": [
-            player | {"ante_cents": 1_000, "bet_cents": 2_000, "jackpot_wager": True} for player in EXAMPLE["players"]
-        ]
-    }
     screen = console()
     screen.print("A round with a royal flush, two straight flushes and a flush, pools as at the lock:")
-    show(calculator.settle(calculator.read(json.dumps(round_told))), screen)
+    show(calculator.settle(calculator.read(example())), screen)
+    screen.print("Ask more: jackpot hand, jackpot odds, jackpot rules, jackpot settle --help")

@@ -31,7 +31,9 @@ def table(title: str, columns: Sequence[str], rows: Iterable[Sequence[Any]], *, 
     drawn = Table(title=title or None, title_justify="left", title_style="bold", header_style="bold")
     numbers = set(right)
     for column in columns:
-        drawn.add_column(column, justify="right" if column in numbers else "left", no_wrap=column in numbers, overflow="fold")
+        drawn.add_column(
+            column, justify="right" if column in numbers else "left", no_wrap=column in numbers, overflow="fold"
+        )
     for row in rows:
         drawn.add_row(*("" if cell is None else str(cell) for cell in row))
     return drawn
