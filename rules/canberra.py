@@ -10,7 +10,7 @@ from rules.categories import Category
 from rules.errors import RoundError
 from rules.game import Game
 from rules.hands import Hand
-from rules.round import Outcome, require_cents
+from rules.round import Outcome, require_box, require_cents
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +25,12 @@ class Box:
     bet_cents: int | None = None
     misdealt: bool = False
     displayed_cents: int | None = None
+
+    def __post_init__(self) -> None:
+        require_box(self.box)
+        for what, cents in (("ante", self.ante_cents), ("bet", self.bet_cents), ("display", self.displayed_cents)):
+            if cents is not None:
+                require_cents(f"the {what} of box {self.box}", cents)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +75,10 @@ class TableTerms:
     max_payout_cents: int | None
     clauses: TableClauses
 
+    def __post_init__(self) -> None:
+        if self.max_payout_cents is not None:
+            require_cents("the maximum payout", self.max_payout_cents)
+
 
 def settle_box(game: Game, box: Box, dealer: Hand | None, terms: TableTerms) -> BoxResult:
     """One box against the dealer's hand, None where the dealer does not play."""
@@ -92,7 +102,7 @@ def settle_box(game: Game, box: Box, dealer: Hand | None, terms: TableTerms) -> 
 def _wagers(box: Box, terms: TableTerms) -> tuple[int, int]:
     """The ante and the bet, which is exactly twice the ante unless the box folded."""
     ante = require_cents(f"the ante of box {box.box}", box.ante_cents)
-    bet = require_cents(f"the bet of box {box.box}", box.bet_cents or 0)
+    bet = box.bet_cents or 0
     if not box.folded and bet != 2 * ante:
         raise RoundError(
             f"the bet of box {box.box} is {bet} cents and must be exactly twice the ante of {ante} "
@@ -103,6 +113,4 @@ def _wagers(box: Box, terms: TableTerms) -> tuple[int, int]:
 
 def _bet_pays(bet: int, hand: Hand, terms: TableTerms) -> int:
     paid = bet * terms.odds[hand.category]
-    if terms.max_payout_cents is None:
-        return paid
-    return min(paid, require_cents("the maximum payout", terms.max_payout_cents))
+    return paid if terms.max_payout_cents is None else min(paid, terms.max_payout_cents)

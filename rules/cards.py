@@ -15,9 +15,9 @@ wrong number of cards, cards the deck does not have, and cards held twice.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Final, Self, overload
+from typing import Final, Self, cast, overload
 
-from rules.errors import CardError, OptionError
+from rules.errors import CardError, OptionError, shown
 
 RANKS: Final = "23456789TJQKA"
 SUITS: Final = "cdhs"
@@ -41,9 +41,16 @@ JOKER_KEY: Final = 5**JOKER_INDEX
 
 
 class Card(int):
-    """One card; its integer value is its share in the sum that ranks a hand."""
+    """One card; its integer value is its share in the sum that ranks a hand. There is one object for each card."""
 
     __slots__ = ()
+
+    def __new__(cls, code: int) -> Self:
+        """The card of this value; no other integer is a card."""
+        for known in _EVERY:
+            if known == code:
+                return cast("Self", known)
+        raise CardError(f"{shown(code)} is not the value of a card")
 
     @property
     def is_joker(self) -> bool:
@@ -82,10 +89,10 @@ def _index(code: int) -> int:
 
 def _natural(rank_index: int, suit_index: int) -> Card:
     identity = 1 << (IDENTITY_SHIFT + 3 * (13 * suit_index + rank_index))
-    return Card(5**rank_index | 1 << (SUIT_SHIFT + 4 * suit_index) | identity)
+    return int.__new__(Card, 5**rank_index | 1 << (SUIT_SHIFT + 4 * suit_index) | identity)
 
 
-JOKER: Final = Card(JOKER_KEY | 0x1111 << SUIT_SHIFT | 1 << (IDENTITY_SHIFT + 3 * 52))
+JOKER: Final = int.__new__(Card, JOKER_KEY | 0x1111 << SUIT_SHIFT | 1 << (IDENTITY_SHIFT + 3 * 52))
 _NATURAL: Final = tuple(_natural(r, s) for s in range(4) for r in range(13))
 _BY_NAME: Final[dict[str, Card]] = {str(c): c for c in (*_NATURAL, JOKER)}
 _CODES: Final = [(name, int(value)) for name, value in _BY_NAME.items()]
@@ -165,7 +172,7 @@ def card(name: str) -> Card:
         return _BY_NAME[name]
     except (KeyError, TypeError):
         raise CardError(
-            f"{_shown(name)} is not a card: write a rank (A K Q J T or 10, 9 to 2) and a suit (s h d c), or Jk"
+            f"{shown(name)} is not a card: write a rank (A K Q J T or 10, 9 to 2) and a suit (s h d c), or Jk"
         ) from None
 
 
@@ -183,20 +190,18 @@ def parse(cards: CardsLike) -> Cards:
 
 
 def key_of(cards: CardsLike) -> int:
-    """The key of cards in any form; cards in a list are added up without keeping them."""
-    if type(cards) in (list, tuple) and len(cards) <= MOST_RANKED:  # type: ignore[arg-type]
-        try:
-            if _EVERY.issuperset(cards):  # type: ignore[arg-type]
-                return (sum(cards) + FLUSH_BIAS) & KEY_MASK  # type: ignore[arg-type]
-        except TypeError:
-            pass
+    """The key of cards in any form; five cards in a list are added up without keeping them."""
+    if (type(cards) is list or type(cards) is tuple) and len(cards) == 5:
+        a, b, c, d, e = cards
+        if type(a) is Card and type(b) is Card and type(c) is Card and type(d) is Card and type(e) is Card:
+            return a + b + c + d + e + FLUSH_BIAS & KEY_MASK
     return parse(cards).key
 
 
 def lowest_rank(size: int) -> int:
     """The lowest rank of a deck of this many natural cards (52 starts at 2, 32 at 7)."""
     if type(size) is not int or size not in DECK_SIZES:
-        raise OptionError(f"a deck has {', '.join(map(str, DECK_SIZES))} cards and not {_shown(size)}")
+        raise OptionError(f"a deck has {', '.join(map(str, DECK_SIZES))} cards and not {shown(size)}")
     return 2 + (52 - size) // 4
 
 
@@ -209,8 +214,3 @@ def deck(size: int = 52, *, joker: bool = False) -> Cards:
 
 def _first_repeated(cards: Sequence[Card]) -> Card:
     return next(c for i, c in enumerate(cards) if c in cards[:i])
-
-
-def _shown(value: object) -> str:
-    text = repr(value)
-    return text if len(text) <= 40 else f"{text[:37]}..."

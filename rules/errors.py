@@ -27,3 +27,12 @@ class OptionError(RulesError):
 
 class RoundError(RulesError):
     """A round that cannot be settled as it is told."""
+
+
+def shown(value: object) -> str:
+    """Any value as a refusal shows it: on one line, short, whatever it is."""
+    try:
+        text = repr(value)
+    except (ValueError, RecursionError):
+        return f"a {type(value).__name__} too large to show"
+    return text if len(text) <= 40 else f"{text[:37]}..."

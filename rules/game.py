@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from enum import StrEnum
 from functools import cached_property
 from itertools import combinations
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from rules.cards import (
     FLUSH_BIAS,
@@ -27,6 +27,8 @@ from rules.cards import (
 from rules.errors import CardError, HandError
 from rules.hands import Hand, LowHand
 from rules.ranking import DeckOptions, LowRanking, Ranking, low_ranking, ranking
+
+NO_BOARD: Final[tuple[()]] = ()
 
 
 class Win(StrEnum):
@@ -86,7 +88,7 @@ class Game:
         try:
             if type(cards) is Cards:
                 return self._five[cards.key]
-            if type(cards) is str and len(cards) == 14:
+            if type(cards) is str:
                 total = PAIR_AND_SPACE[cards[:6]] + PAIR_AND_SPACE[cards[6:12]] + LAST_BIASED[cards[12:]]
                 return self._five[total & KEY_MASK]
         except KeyError:
@@ -108,20 +110,20 @@ class Game:
         except KeyError:
             raise self._refusal(held, 5) from None
 
-    def best(self, cards: CardsLike, board: CardsLike = ()) -> Hand:
+    def best(self, cards: CardsLike, board: CardsLike = NO_BOARD) -> Hand:
         """The best hand the game allows, with the five cards that make it."""
         return max((self.hand(five) for five in self._choices(cards, board)), key=lambda hand: hand.strength)
 
-    def best_strength(self, cards: CardsLike, board: CardsLike = ()) -> int:
+    def best_strength(self, cards: CardsLike, board: CardsLike = NO_BOARD) -> int:
         """What the best hand the game allows is worth."""
         return self.best(cards, board).strength
 
-    def best_low(self, cards: CardsLike, board: CardsLike = ()) -> LowHand | None:
+    def best_low(self, cards: CardsLike, board: CardsLike = NO_BOARD) -> LowHand | None:
         """The best low hand the game allows; None where it must be eight or better and is not."""
         best = max((self.low(five) for five in self._choices(cards, board)), key=lambda hand: hand.strength)
         return best if best.is_eight_or_better or not self.low_options.eight_or_better else None
 
-    def held(self, cards: CardsLike, board: CardsLike = ()) -> tuple[Cards, Cards]:
+    def held(self, cards: CardsLike, board: CardsLike = NO_BOARD) -> tuple[Cards, Cards]:
         """A player's cards and the board, refused unless they are what the game deals."""
         own, shared = parse(cards), parse(board)
         whole = own + shared
@@ -163,7 +165,7 @@ class Game:
 class TwoPlusThreeGame(Game):
     """Two hole cards and exactly three of five communal cards (reading 26)."""
 
-    def best_strength(self, cards: CardsLike, board: CardsLike = ()) -> int:
+    def best_strength(self, cards: CardsLike, board: CardsLike = NO_BOARD) -> int:
         """What the best hand the game allows is worth."""
         own, shared = parse(cards), parse(board)
         if (own.total & shared.total) >> IDENTITY_SHIFT or own.size != 2 or shared.size != 5:
@@ -201,14 +203,14 @@ class BestOfSevenGame(Game):
 class HoldemGame(BestOfSevenGame):
     """Two hole cards and five communal cards."""
 
-    def best_strength(self, cards: CardsLike, board: CardsLike = ()) -> int:
+    def best_strength(self, cards: CardsLike, board: CardsLike = NO_BOARD) -> int:
         """What the best hand the game allows is worth."""
         try:
             if type(cards) is Cards and type(board) is Cards and cards.size == 2:
                 total = cards.total + board.biased
                 key = total & KEY_MASK
                 return self._seven[key] if key <= RANK_MASK else self.ranking.best_of_seven(key, total)
-            if type(cards) is str and type(board) is str and len(board) == 14:
+            if type(cards) is str and type(board) is str:
                 total = PAIR[cards] + PAIR_AND_SPACE[board[:6]] + PAIR_AND_SPACE[board[6:12]] + LAST_BIASED[board[12:]]
                 key = total & KEY_MASK
                 return self._seven[key] if key <= RANK_MASK else self.ranking.best_of_seven(key, total)
@@ -223,13 +225,13 @@ class HoldemGame(BestOfSevenGame):
 class StudGame(BestOfSevenGame):
     """Seven own cards, or six and a communal last card where the deck ran short (NI2005-74 r 17.20)."""
 
-    def best_strength(self, cards: CardsLike, board: CardsLike = ()) -> int:
+    def best_strength(self, cards: CardsLike, board: CardsLike = NO_BOARD) -> int:
         """What the best hand the game allows is worth."""
         try:
-            if type(cards) is Cards and not board:
+            if type(cards) is Cards and board is NO_BOARD:
                 key = cards.key
                 return self._seven[key] if key <= RANK_MASK else self.ranking.best_of_seven(key, cards.total)
-            if type(cards) is str and len(cards) == 20 and not board:
+            if type(cards) is str and board is NO_BOARD:
                 pairs = PAIR_AND_SPACE[cards[:6]] + PAIR_AND_SPACE[cards[6:12]] + PAIR_AND_SPACE[cards[12:18]]
                 total = pairs + LAST_BIASED[cards[18:]]
                 key = total & KEY_MASK

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from rules.cards import lowest_rank
-from rules.errors import OptionError
+from rules.errors import OptionError, shown
 from rules.game import LowOptions, Win
 from rules.ranking import DeckOptions
 
@@ -16,25 +16,27 @@ POT_GAME_OPTIONS: Final = ("deck", "joker", "ace_low", "low_ace", "win", "eight_
 def refuse_options(instrument_id: str, options: Mapping[str, object]) -> None:
     """For an instrument that leaves no choice: one deck of 52, the ace high and low."""
     if options:
-        raise OptionError(f"{instrument_id} leaves no choice of {', '.join(sorted(options))}")
+        raise OptionError(f"{instrument_id} leaves no choice of {', '.join(map(shown, sorted(options)))}")
 
 
 def pot_game_options(instrument_id: str, options: Mapping[str, object]) -> tuple[DeckOptions, LowOptions, Win]:
     """The choices of NI2005-64 and NI2005-74 rr 2.2, 2.3 and 3.5."""
     unknown = sorted(set(options) - set(POT_GAME_OPTIONS))
     if unknown:
-        raise OptionError(f"{instrument_id} has no option {', '.join(unknown)}: it has {', '.join(POT_GAME_OPTIONS)}")
+        raise OptionError(
+            f"{instrument_id} has no option {', '.join(map(shown, unknown))}: it has {', '.join(POT_GAME_OPTIONS)}"
+        )
     size = options.get("deck", 52)
     if type(size) is not int:
-        raise OptionError(f"deck is a number of cards, not {str(size)[:40]!r}")
+        raise OptionError(f"deck is a number of cards, not {shown(size)}")
     lowest_rank(size)
     deck = DeckOptions(size, joker=_flag(options, "joker"), ace_low=_flag(options, "ace_low"))
     low_ace = options.get("low_ace", "high")
-    if low_ace not in ("high", "low"):
-        raise OptionError(f"low_ace is high or low, not {str(low_ace)[:40]!r}")
+    if type(low_ace) is not str or low_ace not in ("high", "low"):
+        raise OptionError(f"low_ace is high or low, not {shown(low_ace)}")
     win = options.get("win", "high")
-    if win not in tuple(Win):
-        raise OptionError(f"win is {', '.join(Win)}, not {str(win)[:40]!r}")
+    if not isinstance(win, str) or win not in tuple(Win):
+        raise OptionError(f"win is {', '.join(Win)}, not {shown(win)}")
     low = LowOptions(ace_is_low=low_ace == "low", eight_or_better=_flag(options, "eight_or_better"))
     return deck, low, Win(str(win))
 
@@ -42,5 +44,5 @@ def pot_game_options(instrument_id: str, options: Mapping[str, object]) -> tuple
 def _flag(options: Mapping[str, object], name: str) -> bool:
     value = options.get(name, False)
     if type(value) is not bool:
-        raise OptionError(f"{name} is true or false, not {str(value)[:40]!r}")
+        raise OptionError(f"{name} is true or false, not {shown(value)}")
     return value

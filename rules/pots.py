@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from rules.cards import Cards
-from rules.errors import RoundError
+from rules.errors import RoundError, shown
 from rules.game import Game, Win
 from rules.hands import Hand, LowHand
 from rules.instruments import find
@@ -47,8 +47,8 @@ class Commission:
     cap_cents: int
 
     def __post_init__(self) -> None:
-        if self.percent not in COMMISSION_THRESHOLD_CENTS:
-            raise RoundError(f"the commission is 5 or 10 per cent (r 15.2(a)), not {self.percent!r}")
+        if type(self.percent) is not int or self.percent not in COMMISSION_THRESHOLD_CENTS:
+            raise RoundError(f"the commission is 5 or 10 per cent (r 15.2(a)), not {shown(self.percent)}")
         require_cents("the commission's cap", self.cap_cents)
 
 
@@ -243,8 +243,8 @@ def _require_round(players: Sequence[Player], terms: Terms, board: Cards | None)
     if len(players) < 2:
         raise RoundError("a round has at least two players")
     _require_seat("the button", terms.button)
-    if type(terms.smallest_chip_cents) is not int or terms.smallest_chip_cents < 1:
-        raise RoundError(f"the smallest chip is worth at least 1 cent, not {terms.smallest_chip_cents!r}")
+    if require_cents("the smallest chip", terms.smallest_chip_cents) < 1:
+        raise RoundError(f"the smallest chip is worth at least 1 cent, not {shown(terms.smallest_chip_cents)}")
     seen: set[int] = set()
     for player in players:
         _require_seat("a player", player.seat)
@@ -262,4 +262,4 @@ def _require_round(players: Sequence[Player], terms: Terms, board: Cards | None)
 
 def _require_seat(who: str, seat: object) -> None:
     if type(seat) is not int or not 1 <= seat <= SEATS:
-        raise RoundError(f"{who} sits at seat 1 to {SEATS}, not {str(seat)[:40]!r}")
+        raise RoundError(f"{who} sits at seat 1 to {SEATS}, not {shown(seat)}")

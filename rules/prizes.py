@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from rules.errors import RoundError
-from rules.round import require_cents
+from rules.errors import RoundError, shown
+from rules.round import require_box, require_cents
 
 WHOLE_BPS: Final = 10_000
 
@@ -42,7 +42,7 @@ class Approved:
 
     def __post_init__(self) -> None:
         if not isinstance(self.fixed_prizes_from, FixedFrom):
-            raise RoundError(f"fixed prizes come from {', '.join(FixedFrom)}, not {self.fixed_prizes_from!r}")
+            raise RoundError(f"fixed prizes come from {', '.join(FixedFrom)}, not {shown(self.fixed_prizes_from)}")
         require_cents("the reset amount", self.reset_cents)
 
 
@@ -53,6 +53,12 @@ class Claim:
     box: int
     hand: str
     displayed_cents: int = 0
+
+    def __post_init__(self) -> None:
+        require_box(self.box)
+        if not isinstance(self.hand, str):
+            raise RoundError(f"box {self.box} claims with the name of a hand, not with {shown(self.hand)}")
+        require_cents(f"the amount displayed to box {self.box}", self.displayed_cents)
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +108,7 @@ def split(total_before_cents: int, amount_cents: int, jackpot_bps: int) -> tuple
     require_cents("the total already split", total_before_cents)
     require_cents("the wager", amount_cents)
     if type(jackpot_bps) is not int or not 0 <= jackpot_bps <= WHOLE_BPS:
-        raise RoundError(f"the jackpot's share is 0 to {WHOLE_BPS} basis points, not {str(jackpot_bps)[:40]!r}")
+        raise RoundError(f"the jackpot's share is 0 to {WHOLE_BPS} basis points, not {shown(jackpot_bps)}")
     after = (total_before_cents + amount_cents) * jackpot_bps // WHOLE_BPS
     jackpot = after - total_before_cents * jackpot_bps // WHOLE_BPS
     return jackpot, amount_cents - jackpot

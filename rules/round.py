@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from enum import StrEnum
+from typing import Final
 
 from rules.cards import Cards
-from rules.errors import CardError, RoundError
+from rules.errors import CardError, RoundError, shown
+
+MOST_CENTS: Final = 10**15
+MOST_THINGS: Final = 10**6
 
 
 class Outcome(StrEnum):
@@ -18,18 +22,31 @@ class Outcome(StrEnum):
 
 
 def require_cents(what: str, value: object) -> int:
-    """An amount of money: a whole number of cents, not negative."""
-    if type(value) is not int or value < 0:
-        raise RoundError(f"{what} is a whole number of cents, 0 or more, and not {str(value)[:40]!r}")
+    """An amount of money: a whole number of cents, not negative, within what a casino can hold."""
+    if type(value) is not int or not 0 <= value <= MOST_CENTS:
+        raise RoundError(f"{what} is a whole number of cents from 0 to {MOST_CENTS:,} and not {shown(value)}")
+    return value
+
+
+def require_count(what: str, value: object) -> int:
+    """A number of things: whole, not negative."""
+    if type(value) is not int or not 0 <= value <= MOST_THINGS:
+        raise RoundError(f"{what} is a whole number from 0 to {MOST_THINGS:,} and not {shown(value)}")
+    return value
+
+
+def require_box(value: object) -> int:
+    """A box of a table: numbered from 1."""
+    if type(value) is not int or not 1 <= value <= MOST_THINGS:
+        raise RoundError(f"a box is numbered from 1, and {shown(value)} is not such a number")
     return value
 
 
 def require_boxes(boxes: Iterable[object]) -> None:
-    """Boxes are numbered from 1, one player to each (NI2016-268 r 4.4, Gazette S89 of 1997 r 6.8, NI2025-411 r 4.5)."""
+    """One player to each box (NI2016-268 r 4.4, Gazette S89 of 1997 r 6.8, NI2025-411 r 4.5)."""
     seen: set[int] = set()
-    for box in boxes:
-        if type(box) is not int or box < 1:
-            raise RoundError(f"a box is numbered from 1, and {str(box)[:40]!r} is not such a number")
+    for value in boxes:
+        box = require_box(value)
         if box in seen:
             raise RoundError(f"box {box} is there twice: one player to a box")
         seen.add(box)

@@ -6,7 +6,7 @@ from importlib import import_module
 from types import ModuleType
 from typing import Final, NamedTuple
 
-from rules.errors import OptionError
+from rules.errors import OptionError, shown
 from rules.game import Game
 
 
@@ -46,7 +46,7 @@ def find(instrument_id: str) -> Instrument:
         return INSTRUMENTS[instrument_id]
     except (KeyError, TypeError):
         raise OptionError(
-            f"there is no instrument {str(instrument_id)[:60]!r}: choose one of {', '.join(INSTRUMENTS)}"
+            f"there is no instrument {shown(instrument_id)}: choose one of {', '.join(INSTRUMENTS)}"
         ) from None
 
 

@@ -16,7 +16,7 @@ from typing import Final
 from rules.canberra import Box, BoxResult, TableClauses, TableTerms, dealer_plays, settle_box
 from rules.cards import ACE, Cards
 from rules.categories import Category
-from rules.errors import RoundError
+from rules.errors import RoundError, shown
 from rules.game import Game
 from rules.hands import Hand
 from rules.instruments import INSTRUMENTS
@@ -32,7 +32,7 @@ from rules.prizes import (
     right_to_left,
     split,
 )
-from rules.round import Outcome, require_boxes, require_cents, require_one_deck
+from rules.round import Outcome, require_boxes, require_cents, require_count, require_one_deck
 
 INSTRUMENT: Final = INSTRUMENTS["canberra-poker-1997"]
 CLAUSE: Final = INSTRUMENT.clause("12")
@@ -85,6 +85,12 @@ class Wagers:
     returned: int = 0
     split_before_cents: int = 0
 
+    def __post_init__(self) -> None:
+        require_cents("the wager", self.wager_cents)
+        for what in ("losing", "winning", "returned"):
+            require_count(f"the number of {what} wagers", getattr(self, what))
+        split(self.split_before_cents, self.wager_cents, self.jackpot_bps)
+
 
 @dataclass(frozen=True, slots=True)
 class Pooled:
@@ -120,6 +126,7 @@ def is_void(box: Box) -> bool:
 def claims(boxes: Sequence[Box], displayed_cents: int) -> list[Claim]:
     """The boxes that win, each on the amount displayed when it was declared (s 12, reading 17)."""
     require_boxes(box.box for box in boxes)
+    require_cents("the displayed amount", displayed_cents)
     require_one_deck((f"box {box.box}", box.cards) for box in boxes)
     game, found = load(), []
     for box in boxes:
@@ -127,8 +134,8 @@ def claims(boxes: Sequence[Box], displayed_cents: int) -> list[Claim]:
             continue
         prize = prize_hand(game.hand(box.cards))
         if prize:
-            shown = displayed_cents if box.displayed_cents is None else box.displayed_cents
-            found.append(Claim(box.box, prize, require_cents("the displayed amount", shown)))
+            displayed = displayed_cents if box.displayed_cents is None else box.displayed_cents
+            found.append(Claim(box.box, prize, displayed))
     return found
 
 
@@ -139,7 +146,7 @@ def wagers_of(
     wagered = [box for box in boxes if box.jackpot_wager]
     winning, returned = len(claims), sum(is_void(box) for box in wagered)
     return Wagers(
-        wager_cents=require_cents("the wager", wager_cents),
+        wager_cents=wager_cents,
         jackpot_bps=jackpot_bps,
         losing=len(wagered) - winning - returned,
         winning=winning,
@@ -173,7 +180,7 @@ def _prize(claim: Claim, funds: Funds, approved: Approved) -> Sources:
     if claim.hand in FIXED_PRIZES:
         return funds.fixed(FIXED_PRIZES[claim.hand], approved.fixed_prizes_from)
     if claim.hand not in PERCENTAGE_PRIZES:
-        raise RoundError(f"box {claim.box}: {claim.hand} wins no prize under {CLAUSE}")
+        raise RoundError(f"box {claim.box}: {shown(claim.hand)} wins no prize under {CLAUSE}")
     percent, floor = PERCENTAGE_PRIZES[claim.hand]
     share = claim.displayed_cents * percent // 100
     jackpot = funds.take_jackpot(share)

@@ -15,7 +15,7 @@ from typing import Final
 from rules.canberra import Box, BoxResult, TableClauses, TableTerms, dealer_plays, settle_box
 from rules.cards import Cards
 from rules.categories import Category
-from rules.errors import RoundError
+from rules.errors import RoundError, shown
 from rules.game import Game
 from rules.hands import Hand
 from rules.instruments import INSTRUMENTS
@@ -118,7 +118,7 @@ def settle_jackpot(claims: Sequence[Claim], pools: Pools, approved: Approved) ->
             cents, clause = FIXED_PRIZES[Category(claim.hand)]
             sources = funds.fixed(cents, approved.fixed_prizes_from)
         else:
-            raise RoundError(f"box {claim.box}: {claim.hand} wins no prize under {INSTRUMENT.clause('10.7#1')}")
+            raise RoundError(f"box {claim.box}: {shown(claim.hand)} wins no prize under {INSTRUMENT.clause('10.7#1')}")
         payouts.append(Payout(order, claim.box, claim.hand, sources.total_cents, sources, clause))
     royal = any(claim.hand == Category.ROYAL_FLUSH for claim in claims)
     reset = funds.raise_to(approved.reset_cents) if royal else Sources()

@@ -155,9 +155,9 @@ def _trips(player: Player, hand: Hand) -> Settled:
 
 
 def _require_round(game: Game, board: Cards, dealer: Cards, players: Sequence[Player]) -> None:
+    require_boxes(player.box for player in players)
     game.held(dealer, board)
     require_one_deck([("the board", board), ("the dealer", dealer), *((f"box {p.box}", p.hole) for p in players)])
-    require_boxes(player.box for player in players)
     for player in players:
         if player.hole is None and not player.folded:
             raise RoundError(f"box {player.box} has not folded and shows no hole cards")

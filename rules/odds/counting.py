@@ -15,7 +15,7 @@ from math import comb, prod
 
 from rules.cards import JOKER_KEY
 from rules.categories import Category
-from rules.errors import OptionError
+from rules.errors import OptionError, shown
 from rules.ranking import DeckOptions, Ranking, rank_key, ranking
 
 
@@ -37,7 +37,7 @@ def category_counts(deck: DeckOptions, cards: int = 5) -> dict[Category, int]:
 def strength_counts(deck: DeckOptions, cards: int = 5) -> Counter[int]:
     """Deals by the strength of their best five."""
     if cards not in (5, 7):
-        raise OptionError(f"hands are counted for 5 or 7 cards, not {cards!r}")
+        raise OptionError(f"hands are counted for 5 or 7 cards, not {shown(cards)}")
     counts: Counter[int] = Counter()
     for with_joker in (False, True)[: 1 + deck.joker]:
         for strength, deals in (*_plain(deck, cards, with_joker), *_suited(deck, cards, with_joker)):

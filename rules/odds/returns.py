@@ -13,7 +13,7 @@ from typing import Final
 
 from rules.cards import ACE
 from rules.categories import Category
-from rules.errors import OptionError
+from rules.errors import OptionError, shown
 from rules.instruments import canberra_poker_1997, canberra_poker_2016
 from rules.instruments.ultimate_texas_holdem_2025 import TRIPS_ODDS
 from rules.odds.counting import category_counts, strength_counts, total_hands
@@ -62,7 +62,7 @@ class PrizeTable:
     def break_even_meter_cents(self, wager_cents: int) -> int:
         """The meter at which a wager returns what it costs, to the nearest cent, floors ignored."""
         if type(wager_cents) is not int or wager_cents < 1:
-            raise OptionError(f"a wager is a whole number of cents, 1 or more, and not {wager_cents!r}")
+            raise OptionError(f"a wager is a whole number of cents, 1 or more, and not {shown(wager_cents)}")
         dollars = (Fraction(wager_cents, 100) - self.fixed_cost_per_wager) / self.meter_share_per_wager
         return max(0, round(dollars * 100))
 

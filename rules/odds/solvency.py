@@ -13,7 +13,7 @@ from math import ceil, gcd
 from typing import Final
 
 from rules.categories import Category
-from rules.errors import OptionError
+from rules.errors import OptionError, shown
 from rules.odds.returns import PrizeTable
 from rules.prizes import WHOLE_BPS, FixedFrom
 
@@ -36,7 +36,7 @@ class Configuration:
             ("the reset", self.reset_cents, 0),
         ):
             if type(value) is not int or value < least:
-                raise OptionError(f"{name} is a whole number, {least} or more, and not {value!r}")
+                raise OptionError(f"{name} is a whole number, {least} or more, and not {shown(value)}")
         if self.jackpot_bps > WHOLE_BPS:
             raise OptionError(f"the jackpot's share is at most {WHOLE_BPS} basis points, not {self.jackpot_bps}")
 
