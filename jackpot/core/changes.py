@@ -1,0 +1,214 @@
+"""What is not play: creating and linking, suspension, tournament mode, and changes under two-person control."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from jackpot.core.answers import Decision, Error, Refused
+from jackpot.core.commands import (
+    Actor,
+    Approve,
+    CreateJackpot,
+    LinkTable,
+    ProposeAdjustment,
+    ProposeConfig,
+    ReportMalfunction,
+    ResumeTable,
+    SetMode,
+    Withdraw,
+)
+from jackpot.core.events import Event, EventType
+from jackpot.core.ledger import NEVER_NEGATIVE, POOLS, Account, Kind, Transfer
+from jackpot.core.rounds import require_supervisor
+from jackpot.core.state import Config, Jackpot, Proposal, Table
+from rules.odds import Configuration, prize_table, solvency
+from rules.prizes import WHOLE_BPS, FixedFrom
+from rules.round import MOST_CENTS
+
+MOST_BOXES: Final = 20
+MOST_PROPOSALS: Final = 100
+MOVABLE: Final = (Account.JACKPOT, Account.RESERVE, Account.HOUSE, Account.HOUSE_ADVANCE, Account.PLAYERS)
+
+
+def create_jackpot(jackpot: Jackpot, asked: CreateJackpot) -> Decision:
+    """A jackpot begins; what the operator advances to its pools is recorded as owed back."""
+    _require_manager(asked.actor)
+    if jackpot.id:
+        raise Refused(Error.MAKES_NO_SENSE, f"the jackpot {jackpot.id} exists already")
+    prizes = prize_table(asked.instrument)
+    _require_sensible(asked.config, (*prizes.percent, *prizes.fixed_cents))
+    if asked.approved_by == asked.actor.name:
+        raise Refused(Error.SAME_PERSON, "the first configuration too needs a second manager")
+    amounts = ((Account.JACKPOT, asked.jackpot_cents), (Account.RESERVE, asked.reserve_cents))
+    for pool, cents in amounts:
+        if not 0 <= cents <= MOST_CENTS:
+            raise Refused(Error.MAKES_NO_SENSE, f"the {pool} pool cannot open with {cents} cents")
+    transfers = tuple(Transfer(Account.HOUSE_ADVANCE, pool, c, Kind.ADVANCE) for pool, c in amounts if c)
+    data = {
+        "jackpot": asked.jackpot,
+        "instrument": asked.instrument,
+        "config": plain_config(asked.config._replace(version=1)),
+        "approved_by": asked.approved_by,
+    }
+    event = Event(EventType.JACKPOT_CREATED, asked.at, asked.actor.name, None, None, data, transfers)
+    return Decision((event,), {"jackpot": asked.jackpot})
+
+
+def link_table(jackpot: Jackpot, asked: LinkTable) -> Decision:
+    """A table joins the jackpot."""
+    _require_manager(asked.actor)
+    if asked.table in jackpot.tables:
+        raise Refused(Error.MAKES_NO_SENSE, f"table {asked.table} is linked already")
+    if not 1 <= asked.boxes <= MOST_BOXES:
+        raise Refused(Error.MAKES_NO_SENSE, f"a table has 1 to {MOST_BOXES} boxes, not {asked.boxes}")
+    event = Event(EventType.TABLE_LINKED, asked.at, asked.actor.name, asked.table, None, {"boxes": asked.boxes})
+    return Decision((event,), {"table": asked.table})
+
+
+def report_malfunction(table: Table, asked: ReportMalfunction) -> Decision:
+    """The table is suspended: no new wagers, the round may be played to its end (reading 14)."""
+    data = {"cause": asked.cause, "equipment": asked.equipment, "note": asked.note}
+    return Decision((Event(EventType.TABLE_SUSPENDED, asked.at, asked.actor.name, table.id, table.number, data),), {})
+
+
+def resume_table(table: Table, asked: ResumeTable) -> Decision:
+    """Only a supervisor's approval lets a suspended table play on (r 14.5)."""
+    require_supervisor(asked.actor)
+    if not table.suspended:
+        raise Refused(Error.WRONG_PHASE, f"table {table.id} is not suspended")
+    data = {"after": table.suspended, "note": asked.note}
+    return Decision((Event(EventType.TABLE_RESUMED, asked.at, asked.actor.name, table.id, table.number, data),), {})
+
+
+def set_mode(table: Table, asked: SetMode) -> Decision:
+    """Tournament mode, and whether its conditions restrict jackpot wagers (reading 15)."""
+    _require_manager(asked.actor)
+    data = {"tournament": asked.tournament, "restricted": asked.restricted}
+    return Decision((Event(EventType.MODE_SET, asked.at, asked.actor.name, table.id, table.number, data),), data)
+
+
+def propose_config(jackpot: Jackpot, asked: ProposeConfig) -> Decision:
+    """One manager proposes; a reserve that would starve is not refused, but the figure is stated."""
+    _require_proposer(jackpot, asked.actor, asked.reason)
+    prizes = prize_table(jackpot.instrument)
+    _require_sensible(asked.config, (*prizes.percent, *prizes.fixed_cents))
+    warning = _solvency_warning(jackpot.instrument, asked.config)
+    body = plain_config(asked.config._replace(version=0))
+    data = {"proposal": jackpot.next_proposal, "body": body, "reason": asked.reason, "warning": warning}
+    event = Event(EventType.CONFIG_PROPOSED, asked.at, asked.actor.name, None, None, data)
+    return Decision((event,), {"proposal": jackpot.next_proposal, "warning": warning})
+
+
+def propose_adjustment(jackpot: Jackpot, asked: ProposeAdjustment) -> Decision:
+    """One manager proposes to move money by hand; the reason stays with it."""
+    _require_proposer(jackpot, asked.actor, asked.reason)
+    if asked.source == asked.target or not {asked.source, asked.target} <= set(MOVABLE):
+        raise Refused(Error.MAKES_NO_SENSE, f"money cannot be moved by hand from {asked.source} to {asked.target}")
+    if not 1 <= asked.amount_cents <= MOST_CENTS:
+        raise Refused(Error.MAKES_NO_SENSE, f"an adjustment moves at least a cent, not {asked.amount_cents}")
+    body = {
+        "source": asked.source.value,
+        "target": asked.target.value,
+        "amount_cents": asked.amount_cents,
+        "table": asked.table,
+        "round": asked.round,
+    }
+    _adjustment(jackpot, body)
+    data = {"proposal": jackpot.next_proposal, "body": body, "reason": asked.reason, "warning": None}
+    event = Event(EventType.ADJUSTMENT_PROPOSED, asked.at, asked.actor.name, asked.table, asked.round, data)
+    return Decision((event,), {"proposal": jackpot.next_proposal, "warning": None})
+
+
+def approve(jackpot: Jackpot, asked: Approve) -> Decision:
+    """A second manager approves; never the one who proposed."""
+    _require_manager(asked.actor)
+    proposal = _require_proposal(jackpot, asked.proposal)
+    if proposal.by == asked.actor.name:
+        raise Refused(Error.SAME_PERSON, f"{asked.actor.name} proposed this: another manager must approve it")
+    data: dict[str, Any] = {"proposal": proposal.number, "proposed_by": proposal.by, "reason": proposal.reason}
+    if proposal.kind == "config":
+        version = max(jackpot.configs) + 1
+        data["config"] = {**proposal.body, "version": version}
+        event = Event(EventType.CONFIG_APPROVED, asked.at, asked.actor.name, None, None, data)
+        return Decision((event,), {"version": version})
+    transfer = _adjustment(jackpot, proposal.body)
+    where = proposal.body["table"], proposal.body["round"]
+    event = Event(EventType.ADJUSTMENT_APPROVED, asked.at, asked.actor.name, *where, data, (transfer,))
+    return Decision((event,), {"moved_cents": transfer.amount_cents})
+
+
+def withdraw(jackpot: Jackpot, asked: Withdraw) -> Decision:
+    """Any manager may take a proposal off the list."""
+    _require_manager(asked.actor)
+    proposal = _require_proposal(jackpot, asked.proposal)
+    data = {"proposal": proposal.number, "reason": asked.reason}
+    return Decision((Event(EventType.PROPOSAL_WITHDRAWN, asked.at, asked.actor.name, None, None, data),), {})
+
+
+def plain_config(config: Config) -> dict[str, Any]:
+    """A configuration ready for JSON."""
+    return {**config._asdict(), "fixed_prizes_from": config.fixed_prizes_from.value, "confirm": list(config.confirm)}
+
+
+def config_of(plain: Mapping[str, Any]) -> Config:
+    """A configuration read back."""
+    values = {**plain, "fixed_prizes_from": FixedFrom(plain["fixed_prizes_from"]), "confirm": tuple(plain["confirm"])}
+    return Config(**values)
+
+
+def _require_manager(actor: Actor) -> None:
+    if not actor.manages:
+        raise Refused(Error.FORBIDDEN, f"{actor.name} may not do this: it is a manager's act")
+
+
+def _require_proposer(jackpot: Jackpot, actor: Actor, reason: str) -> None:
+    _require_manager(actor)
+    if not reason.strip():
+        raise Refused(Error.MALFORMED, "a proposal needs a reason")
+    if len(jackpot.proposals) >= MOST_PROPOSALS:
+        raise Refused(Error.MAKES_NO_SENSE, f"{MOST_PROPOSALS} proposals wait already: approve or withdraw some first")
+
+
+def _require_proposal(jackpot: Jackpot, number: int) -> Proposal:
+    proposal = jackpot.proposals.get(number)
+    if proposal is None:
+        raise Refused(Error.UNKNOWN_PROPOSAL, f"no proposal {number} waits for approval")
+    return proposal
+
+
+def _require_sensible(config: Config, prizes: tuple[str, ...]) -> None:
+    if config.jackpot_bps + config.reserve_bps != WHOLE_BPS or min(config.jackpot_bps, config.reserve_bps) < 0:
+        shares = f"{config.jackpot_bps} and {config.reserve_bps}"
+        raise Refused(Error.MAKES_NO_SENSE, f"the split must sum to {WHOLE_BPS} basis points, and {shares} do not")
+    if not 1 <= config.wager_cents <= MOST_CENTS:
+        raise Refused(Error.MAKES_NO_SENSE, f"a wager of {config.wager_cents} cents makes no sense")
+    if not 0 <= config.reset_cents <= MOST_CENTS:
+        raise Refused(Error.MAKES_NO_SENSE, f"a reset to {config.reset_cents} cents makes no sense")
+    unknown = sorted(set(config.confirm) - set(prizes))
+    if unknown:
+        raise Refused(Error.MAKES_NO_SENSE, f"{', '.join(unknown)} is no prize of this jackpot, so none to confirm")
+
+
+def _solvency_warning(instrument: str, config: Config) -> str | None:
+    asked = Configuration(config.wager_cents, config.jackpot_bps, config.reset_cents, config.fixed_prizes_from)
+    reserve = solvency(prize_table(instrument), asked)
+    if not reserve.starves:
+        return None
+    loss = round(-reserve.drift * 100_000)
+    return f"the reserve would lose {loss // 1000}.{loss % 1000:03d} cents a wager on average: it would starve"
+
+
+def _adjustment(jackpot: Jackpot, body: Mapping[str, Any]) -> Transfer:
+    """The transfer of an adjustment, refused where the money is not there or the advance is not owed."""
+    source, target, cents = Account(body["source"]), Account(body["target"]), int(body["amount_cents"])
+    held = jackpot.balances[source]
+    if source in NEVER_NEGATIVE and held < cents:
+        raise Refused(Error.INSUFFICIENT, f"the account {source} holds {held} cents, less than {cents}")
+    if target is Account.HOUSE_ADVANCE:
+        owed = -jackpot.balances[Account.HOUSE_ADVANCE]
+        if source not in POOLS or cents > owed:
+            raise Refused(Error.INSUFFICIENT, f"the pools owe {owed} cents of advances, and only pools repay them")
+        return Transfer(source, target, cents, Kind.REPAYMENT)
+    kind = Kind.ADVANCE if source is Account.HOUSE_ADVANCE else Kind.ADJUSTMENT
+    return Transfer(source, target, cents, kind)

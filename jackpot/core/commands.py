@@ -1,0 +1,261 @@
+"""What can be asked of a jackpot. Each command knows when it was asked and by whom; the shell supplies both."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import NamedTuple
+
+from jackpot.core.ledger import Account
+from jackpot.core.state import Config, Wager
+
+
+class Role(StrEnum):
+    """What an operator may do: an auditor reads, a supervisor also acts, a manager also proposes and approves."""
+
+    AUDITOR = "auditor"
+    SUPERVISOR = "supervisor"
+    MANAGER = "manager"
+
+
+class Actor(NamedTuple):
+    """Who asks: an operator with a role, or a device or the controller itself, which have none."""
+
+    name: str
+    role: Role | None = None
+
+    @property
+    def supervises(self) -> bool:
+        """Whether this is a supervisor's or a manager's act."""
+        return self.role in (Role.SUPERVISOR, Role.MANAGER)
+
+    @property
+    def manages(self) -> bool:
+        """Whether this is a manager's act."""
+        return self.role is Role.MANAGER
+
+
+class PlaceWager(NamedTuple):
+    """A pad reports a wager. `earlier` is what the store knows of this id from past rounds."""
+
+    at: str
+    actor: Actor
+    table: str
+    box: int
+    wager_id: str
+    round: int
+    amount_cents: int
+    ante: bool
+    earlier: Wager | None = None
+
+
+class OpenRound(NamedTuple):
+    """The dealer opens the next round for wagers."""
+
+    at: str
+    actor: Actor
+    table: str
+
+
+class CloseWagers(NamedTuple):
+    """The first card is dealt; `dark` are the boxes whose pad reports a dark lamp."""
+
+    at: str
+    actor: Actor
+    table: str
+    round: int
+    dark: tuple[int, ...] = ()
+
+
+class Fold(NamedTuple):
+    """A box folds, or is excluded from the round with a reason."""
+
+    at: str
+    actor: Actor
+    table: str
+    round: int
+    box: int
+    reason: str = ""
+
+
+class Unfold(NamedTuple):
+    """A fold entered by mistake is taken back."""
+
+    at: str
+    actor: Actor
+    table: str
+    round: int
+    box: int
+    reason: str = ""
+
+
+class Declare(NamedTuple):
+    """The dealer states a box's cards; `displayed_cents` is the last meter published by then."""
+
+    at: str
+    actor: Actor
+    table: str
+    round: int
+    box: int
+    cards: tuple[str, ...]
+    displayed_cents: int | None = None
+
+
+class Settle(NamedTuple):
+    """The lock: compute and post the round's prizes."""
+
+    at: str
+    actor: Actor
+    table: str
+    round: int
+
+
+class Confirm(NamedTuple):
+    """A supervisor confirms all of a round's pending prizes."""
+
+    at: str
+    actor: Actor
+    table: str
+    round: int
+
+
+class Correct(NamedTuple):
+    """A supervisor corrects named hands: box → true cards, or None for a hand that wins nothing."""
+
+    at: str
+    actor: Actor
+    table: str
+    round: int
+    hands: Mapping[int, tuple[str, ...] | None]
+    reason: str
+
+
+class VoidRound(NamedTuple):
+    """A round is void: every wager goes back and every posting is reversed."""
+
+    at: str
+    actor: Actor
+    table: str
+    round: int
+    reason: str
+
+
+class VoidHand(NamedTuple):
+    """One box's wager goes back."""
+
+    at: str
+    actor: Actor
+    table: str
+    round: int
+    box: int
+    reason: str
+
+
+class ReportMalfunction(NamedTuple):
+    """Equipment fails: told by the dealer, or seen by the controller (`cause` says which)."""
+
+    at: str
+    actor: Actor
+    table: str
+    equipment: str
+    note: str
+    cause: str = "dealer_report"
+
+
+class ResumeTable(NamedTuple):
+    """A supervisor approves that a suspended table plays on."""
+
+    at: str
+    actor: Actor
+    table: str
+    note: str = ""
+
+
+class SetMode(NamedTuple):
+    """A manager sets tournament mode and whether its conditions restrict jackpot wagers."""
+
+    at: str
+    actor: Actor
+    table: str
+    tournament: bool
+    restricted: bool
+
+
+class CreateJackpot(NamedTuple):
+    """A jackpot begins, with its first approved configuration and what the operator advances to its pools."""
+
+    at: str
+    actor: Actor
+    jackpot: str
+    instrument: str
+    config: Config
+    approved_by: str
+    jackpot_cents: int
+    reserve_cents: int
+
+
+class LinkTable(NamedTuple):
+    """A table joins the jackpot."""
+
+    at: str
+    actor: Actor
+    table: str
+    boxes: int
+
+
+class ProposeConfig(NamedTuple):
+    """A manager proposes a configuration; its version is given when it is approved."""
+
+    at: str
+    actor: Actor
+    config: Config
+    reason: str
+
+
+class ProposeAdjustment(NamedTuple):
+    """A manager proposes to move money by hand, naming a round where it corrects one."""
+
+    at: str
+    actor: Actor
+    source: Account
+    target: Account
+    amount_cents: int
+    reason: str
+    table: str | None = None
+    round: int | None = None
+
+
+class Approve(NamedTuple):
+    """A second manager approves a proposal."""
+
+    at: str
+    actor: Actor
+    proposal: int
+
+
+class Withdraw(NamedTuple):
+    """A manager withdraws or rejects a proposal."""
+
+    at: str
+    actor: Actor
+    proposal: int
+    reason: str
+
+
+class Identified(NamedTuple):
+    """A dealer's command with its id and a digest of its content, so that a repeat acts once.
+
+    `earlier` is the digest and the answer the store keeps of this id from past rounds.
+    """
+
+    command_id: str
+    digest: str
+    command: Command
+    earlier: tuple[str, str] | None = None
+
+
+Command = (
+    PlaceWager | OpenRound | CloseWagers | Fold | Unfold | Declare | Settle | Confirm | Correct | VoidRound | VoidHand
+    | ReportMalfunction | ResumeTable | SetMode | CreateJackpot | LinkTable | ProposeConfig | ProposeAdjustment
+    | Approve | Withdraw
+)  # fmt: skip

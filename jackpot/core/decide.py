@@ -1,0 +1,83 @@
+"""decide(state, command): the one way in. Every act of a floor ends here in events, an answer, or a refusal."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Final, Protocol, cast
+
+from jackpot.core import changes, commands, rounds, wagers
+from jackpot.core.answers import Decision, Error, Reason, Refused
+from jackpot.core.commands import Command, Identified
+from jackpot.core.state import Jackpot, Table
+
+_OF_A_TABLE: Final[dict[type, Callable[..., Decision]]] = {
+    commands.PlaceWager: wagers.place_wager,
+    commands.OpenRound: rounds.open_round,
+    commands.CloseWagers: rounds.close_wagers,
+    commands.Fold: rounds.fold,
+    commands.Unfold: rounds.unfold,
+    commands.Declare: rounds.declare,
+    commands.Settle: rounds.settle_round,
+    commands.Confirm: rounds.confirm,
+    commands.Correct: rounds.correct,
+    commands.VoidHand: rounds.void_hand,
+    commands.VoidRound: rounds.void_round,
+}
+_OF_A_TABLE_ALONE: Final[dict[type, Callable[..., Decision]]] = {
+    commands.ReportMalfunction: changes.report_malfunction,
+    commands.ResumeTable: changes.resume_table,
+    commands.SetMode: changes.set_mode,
+}
+_OF_THE_JACKPOT: Final[dict[type, Callable[..., Decision]]] = {
+    commands.CreateJackpot: changes.create_jackpot,
+    commands.LinkTable: changes.link_table,
+    commands.ProposeConfig: changes.propose_config,
+    commands.ProposeAdjustment: changes.propose_adjustment,
+    commands.Approve: changes.approve,
+    commands.Withdraw: changes.withdraw,
+}
+
+
+def decide(jackpot: Jackpot, asked: Command | Identified) -> Decision:
+    """Carry out a command: events and an answer, or `Refused` and nothing changed."""
+    kind = type(asked)
+    if kind is commands.Identified:
+        return _once(jackpot, cast("Identified", asked))
+    if kind in _OF_THE_JACKPOT:
+        return _OF_THE_JACKPOT[kind](jackpot, asked)
+    table = _table(jackpot, cast("OfATable", asked))
+    if kind in _OF_A_TABLE_ALONE:
+        return _OF_A_TABLE_ALONE[kind](table, asked)
+    return _OF_A_TABLE[kind](jackpot, table, asked)
+
+
+def _once(jackpot: Jackpot, asked: Identified) -> Decision:
+    """A carried-out command is answered again and acts once; a refused one is judged afresh."""
+    table = _table(jackpot, cast("OfATable", asked.command))
+    known = table.commands.get(asked.command_id) or asked.earlier
+    if known is not None:
+        digest, answer = known
+        if digest != asked.digest:
+            raise Refused(Error.COMMAND_ID_REUSED, f"command {asked.command_id} was carried out with other content")
+        return Decision((), json.loads(answer))
+    events, answered = decide(jackpot, asked.command)
+    mark = {"id": asked.command_id, "digest": asked.digest, "answer": dict(answered)}
+    first = events[0]._replace(data={**events[0].data, "command": mark})
+    return Decision((first, *events[1:]), answered)
+
+
+class OfATable(Protocol):
+    """A command that names a table."""
+
+    @property
+    def table(self) -> str:
+        """The table's id."""
+
+
+def _table(jackpot: Jackpot, asked: OfATable) -> Table:
+    table = jackpot.tables.get(asked.table)
+    if table is None:
+        code = Reason.UNKNOWN_BOX if type(asked) is commands.PlaceWager else Error.UNKNOWN_TABLE
+        raise Refused(code, f"no table {asked.table} is linked to the jackpot {jackpot.id}")
+    return table

@@ -1,0 +1,239 @@
+"""evolve(state, event): the state after an event. It takes what the event says and decides nothing."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from jackpot.core.changes import config_of
+from jackpot.core.events import Event, EventType
+from jackpot.core.ledger import posted
+from jackpot.core.settlement import flows_of
+from jackpot.core.state import (
+    Declaration,
+    Jackpot,
+    Lock,
+    Payout,
+    PayoutStatus,
+    Phase,
+    Proposal,
+    Round,
+    Table,
+    Wager,
+    WagerStatus,
+    wager_key,
+)
+
+
+def evolve(jackpot: Jackpot, event: Event) -> Jackpot:
+    """The jackpot after this event."""
+    if event.transfers:
+        jackpot = jackpot._replace(balances=posted(jackpot.balances, event.transfers))
+    change = _OF_THE_JACKPOT.get(event.type)
+    if change is not None:
+        return change(jackpot, event)
+    table = jackpot.tables[event.table or ""]
+    jackpot, table = _OF_A_TABLE[event.type](jackpot, table, event)
+    mark = event.data.get("command")
+    if mark is not None:
+        answered = (mark["digest"], json.dumps(mark["answer"]))
+        table = table._replace(commands={**table.commands, mark["id"]: answered})
+    return jackpot.with_table(table)
+
+
+Changed = tuple[Jackpot, Table]
+
+
+def _created(jackpot: Jackpot, event: Event) -> Jackpot:
+    config = config_of(event.data["config"])
+    return jackpot._replace(
+        id=event.data["jackpot"],
+        instrument=event.data["instrument"],
+        version=config.version,
+        configs={config.version: config},
+        split_totals={config.version: 0},
+    )
+
+
+def _linked(jackpot: Jackpot, event: Event) -> Jackpot:
+    return jackpot.with_table(Table(event.table or "", event.data["boxes"]))
+
+
+def _proposed(jackpot: Jackpot, event: Event) -> Jackpot:
+    number = event.data["proposal"]
+    kind = "config" if event.type is EventType.CONFIG_PROPOSED else "adjustment"
+    proposal = Proposal(number, kind, event.actor, event.data["body"], event.data["reason"], event.data["warning"])
+    return jackpot._replace(proposals={**jackpot.proposals, number: proposal}, next_proposal=number + 1)
+
+
+def _config_approved(jackpot: Jackpot, event: Event) -> Jackpot:
+    config = config_of(event.data["config"])
+    return _proposal_done(jackpot, event)._replace(
+        version=config.version,
+        configs={**jackpot.configs, config.version: config},
+        split_totals={**jackpot.split_totals, config.version: 0},
+    )
+
+
+def _proposal_done(jackpot: Jackpot, event: Event) -> Jackpot:
+    left = {number: p for number, p in jackpot.proposals.items() if number != event.data["proposal"]}
+    return jackpot._replace(proposals=left)
+
+
+def _opened(jackpot: Jackpot, table: Table, event: Event) -> Changed:
+    number = event.round or 0
+    opened = Round(number, event.data["config_version"])
+    return jackpot, table._replace(phase=Phase.OPEN, number=number, round=opened, commands={})
+
+
+def _accepted(jackpot: Jackpot, table: Table, event: Event) -> Changed:
+    played, data = _round(table), event.data
+    wager = Wager(
+        data["box"],
+        data["wager_id"],
+        event.round or 0,
+        data["amount_cents"],
+        data["jackpot_cents"],
+        data["reserve_cents"],
+    )
+    wagers = {**played.wagers, wager_key(wager.box, wager.wager_id): wager}
+    pooled = wager.jackpot_cents + wager.reserve_cents
+    return _split(jackpot, played.config_version, pooled), table._replace(round=played._replace(wagers=wagers))
+
+
+def _closed(jackpot: Jackpot, table: Table, _event: Event) -> Changed:
+    return jackpot, table._replace(phase=Phase.CLOSED)
+
+
+def _folded(jackpot: Jackpot, table: Table, event: Event) -> Changed:
+    played, box = _round(table), event.data["box"]
+    folded = {**played.folded, box: event.data["reason"]}
+    return jackpot, table._replace(round=played._replace(folded=folded, declared=_without(played.declared, box)))
+
+
+def _unfolded(jackpot: Jackpot, table: Table, event: Event) -> Changed:
+    played = _round(table)
+    return jackpot, table._replace(round=played._replace(folded=_without(played.folded, event.data["box"])))
+
+
+def _declared(jackpot: Jackpot, table: Table, event: Event) -> Changed:
+    played, data = _round(table), event.data
+    declaration = Declaration(tuple(data["cards"]), data["displayed_cents"])
+    declared = {**played.declared, data["box"]: declaration}
+    return jackpot, table._replace(round=played._replace(declared=declared))
+
+
+def _settled(jackpot: Jackpot, table: Table, event: Event) -> Changed:
+    played, data = _round(table), event.data
+    settled = played._replace(payouts=_payouts(data), lock=Lock(**data["lock"]), flows=flows_of(event.transfers))
+    jackpot = _split(jackpot, played.config_version, data["split_added_cents"])
+    return jackpot, table._replace(phase=_after(data), round=settled)
+
+
+def _confirmed(jackpot: Jackpot, table: Table, _event: Event) -> Changed:
+    played = _round(table)
+    paid = tuple(payout._replace(status=PayoutStatus.PAID) for payout in played.payouts)
+    return jackpot, table._replace(phase=Phase.IDLE, round=played._replace(payouts=paid))
+
+
+def _corrected(jackpot: Jackpot, table: Table, event: Event) -> Changed:
+    played, data = _round(table), event.data
+    declared = dict(played.declared)
+    for box, cards in data["hands"].items():
+        old = declared.pop(int(box), None)
+        if cards is not None:
+            declared[int(box)] = Declaration(tuple(cards), old.displayed_cents if old else 0)
+    anew = played._replace(declared=declared, payouts=_payouts(data), flows=data["flows"])
+    if played.lock is not None:
+        least = played.lock.split_before_cents + data["split_added_cents"]
+        grown = max(0, least - jackpot.split_totals[played.config_version])
+        jackpot = _split(jackpot, played.config_version, grown)
+    return jackpot, table._replace(phase=_after(data), round=anew)
+
+
+def _hand_voided(jackpot: Jackpot, table: Table, event: Event) -> Changed:
+    played, data = _round(table), event.data
+    key = wager_key(data["box"], data["wager_id"])
+    returned = played.wagers[key]._replace(status=WagerStatus.RETURNED, reason=data["reason"])
+    changed = played._replace(
+        wagers={**played.wagers, key: returned},
+        folded=_without(played.folded, data["box"]),
+        declared=_without(played.declared, data["box"]),
+    )
+    return jackpot, table._replace(round=changed)
+
+
+def _round_voided(jackpot: Jackpot, table: Table, event: Event) -> Changed:
+    played, reason = _round(table), event.data["reason"]
+    returned = {
+        key: wager._replace(status=WagerStatus.RETURNED, reason=reason)
+        if wager.status is WagerStatus.ACCEPTED
+        else wager
+        for key, wager in played.wagers.items()
+    }
+    voided = played._replace(wagers=returned, payouts=(), flows={}, declared={}, folded={}, lock=None)
+    return jackpot, table._replace(phase=Phase.IDLE, round=voided)
+
+
+def _suspended(jackpot: Jackpot, table: Table, event: Event) -> Changed:
+    return jackpot, table._replace(suspended=table.suspended or event.data["cause"])
+
+
+def _resumed(jackpot: Jackpot, table: Table, _event: Event) -> Changed:
+    return jackpot, table._replace(suspended=None)
+
+
+def _mode_set(jackpot: Jackpot, table: Table, event: Event) -> Changed:
+    return jackpot, table._replace(tournament=event.data["tournament"], restricted=event.data["restricted"])
+
+
+_OF_THE_JACKPOT: Final[dict[EventType, Callable[[Jackpot, Event], Jackpot]]] = {
+    EventType.JACKPOT_CREATED: _created,
+    EventType.TABLE_LINKED: _linked,
+    EventType.CONFIG_PROPOSED: _proposed,
+    EventType.ADJUSTMENT_PROPOSED: _proposed,
+    EventType.CONFIG_APPROVED: _config_approved,
+    EventType.ADJUSTMENT_APPROVED: _proposal_done,
+    EventType.PROPOSAL_WITHDRAWN: _proposal_done,
+}
+_OF_A_TABLE: Final[dict[EventType, Callable[[Jackpot, Table, Event], Changed]]] = {
+    EventType.ROUND_OPENED: _opened,
+    EventType.WAGER_ACCEPTED: _accepted,
+    EventType.WAGERS_CLOSED: _closed,
+    EventType.HAND_FOLDED: _folded,
+    EventType.HAND_UNFOLDED: _unfolded,
+    EventType.HAND_DECLARED: _declared,
+    EventType.ROUND_SETTLED: _settled,
+    EventType.PAYOUTS_CONFIRMED: _confirmed,
+    EventType.ROUND_CORRECTED: _corrected,
+    EventType.HAND_VOIDED: _hand_voided,
+    EventType.ROUND_VOIDED: _round_voided,
+    EventType.TABLE_SUSPENDED: _suspended,
+    EventType.TABLE_RESUMED: _resumed,
+    EventType.MODE_SET: _mode_set,
+}
+
+
+def _round(table: Table) -> Round:
+    if table.round is None:
+        raise AssertionError(f"table {table.id} has had no round")
+    return table.round
+
+
+def _split(jackpot: Jackpot, version: int, cents: int) -> Jackpot:
+    if not cents:
+        return jackpot
+    return jackpot._replace(split_totals={**jackpot.split_totals, version: jackpot.split_totals[version] + cents})
+
+
+def _payouts(data: Mapping[str, Any]) -> tuple[Payout, ...]:
+    return tuple(Payout(**{**plain, "status": PayoutStatus(plain["status"])}) for plain in data["payouts"])
+
+
+def _after(data: Mapping[str, Any]) -> Phase:
+    return Phase.IDLE if data["ends"] else Phase.PENDING
+
+
+def _without(mapping: Mapping[int, Any], box: int) -> Mapping[int, Any]:
+    return {key: value for key, value in mapping.items() if key != box}
