@@ -1,4 +1,4 @@
-"""decide(state, command): the one way in. Every act of a floor ends here in events, an answer, or a refusal."""
+"""The one way in: decide(state, command) ends every act of a floor in events, an answer, or a refusal."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""evolve(state, event): the state after an event. It takes what the event says and decides nothing."""
+"""The state after an event: evolve(state, event) takes what the event says and decides nothing."""
 
 from __future__ import annotations
 

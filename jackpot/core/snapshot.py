@@ -1,0 +1,112 @@
+"""A jackpot's state as plain data and back: what the state tables hold, part by part."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+from jackpot.core.changes import config_of, plain_config
+from jackpot.core.ledger import Account
+from jackpot.core.state import (
+    Declaration,
+    Jackpot,
+    Lock,
+    Payout,
+    PayoutStatus,
+    Phase,
+    Proposal,
+    Round,
+    Table,
+    Wager,
+    WagerStatus,
+)
+
+WHOLE: Final = "jackpot"
+"""The part that is not a table's; every other part is named after its table."""
+
+Plain = dict[str, Any]
+
+
+def parts_of(jackpot: Jackpot, tables: Iterable[str] | None = None) -> dict[str, Plain]:
+    """The state's parts, ready for JSON: the whole, and the tables named (or all)."""
+    chosen = jackpot.tables if tables is None else tables
+    return {WHOLE: _plain_whole(jackpot)} | {f"table:{table}": _plain_table(jackpot.tables[table]) for table in chosen}
+
+
+def jackpot_of(parts: Mapping[str, Plain], balances: Mapping[str, int]) -> Jackpot:
+    """The state read back from its parts and the balances."""
+    whole = parts[WHOLE]
+    tables = [_table(plain) for part, plain in sorted(parts.items()) if part != WHOLE]
+    configs = [config_of(plain) for plain in whole["configs"]]
+    return Jackpot(
+        id=whole["id"],
+        instrument=whole["instrument"],
+        retired=whole["retired"],
+        version=whole["version"],
+        configs={config.version: config for config in configs},
+        split_totals={int(version): total for version, total in whole["split_totals"].items()},
+        balances={account: balances[account] for account in Account},
+        tables={table.id: table for table in tables},
+        proposals={plain["number"]: Proposal(**plain) for plain in whole["proposals"]},
+        next_proposal=whole["next_proposal"],
+    )
+
+
+def _plain_whole(jackpot: Jackpot) -> Plain:
+    return {
+        "id": jackpot.id,
+        "instrument": jackpot.instrument,
+        "retired": jackpot.retired,
+        "version": jackpot.version,
+        "configs": [plain_config(config) for config in jackpot.configs.values()],
+        "split_totals": {str(version): total for version, total in jackpot.split_totals.items()},
+        "proposals": [proposal._asdict() for proposal in jackpot.proposals.values()],
+        "next_proposal": jackpot.next_proposal,
+    }
+
+
+def _plain_table(table: Table) -> Plain:
+    return {**table._asdict(), "round": None if table.round is None else _plain_round(table.round)}
+
+
+def _plain_round(played: Round) -> Plain:
+    return {
+        "number": played.number,
+        "config_version": played.config_version,
+        "wagers": dict(played.wagers),
+        "folded": {str(box): reason for box, reason in played.folded.items()},
+        "declared": {str(box): told for box, told in played.declared.items()},
+        "payouts": played.payouts,
+        "lock": played.lock,
+        "flows": dict(played.flows),
+    }
+
+
+def _table(plain: Plain) -> Table:
+    played = plain["round"]
+    commands = {key: (digest, answer) for key, (digest, answer) in plain["commands"].items()}
+    values = {**plain, "phase": Phase(plain["phase"]), "commands": commands}
+    return Table(**{**values, "round": None if played is None else _round(played)})
+
+
+def _round(plain: Plain) -> Round:
+    return Round(
+        number=plain["number"],
+        config_version=plain["config_version"],
+        wagers={key: _wager(values) for key, values in plain["wagers"].items()},
+        folded={int(box): reason for box, reason in plain["folded"].items()},
+        declared={int(box): Declaration(tuple(cards), cents) for box, (cards, cents) in plain["declared"].items()},
+        payouts=tuple(_payout(values) for values in plain["payouts"]),
+        lock=None if plain["lock"] is None else Lock(*plain["lock"]),
+        flows=plain["flows"],
+    )
+
+
+def _wager(values: list[Any]) -> Wager:
+    wager = Wager(*values)
+    return wager._replace(status=WagerStatus(wager.status))
+
+
+def _payout(values: list[Any]) -> Payout:
+    payout = Payout(*values)
+    return payout._replace(status=PayoutStatus(payout.status))

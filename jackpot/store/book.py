@@ -1,0 +1,293 @@
+"""A chain that is being written: commands in, one transaction a batch, answers out only when it is durable."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple
+
+from sqlalchemy import Connection, bindparam, insert, select, text, tuple_, update
+from sqlalchemy.exc import DBAPIError
+
+from jackpot.core.answers import Decision, Refused
+from jackpot.core.commands import Command, Identified, PlaceWager
+from jackpot.core.decide import decide
+from jackpot.core.events import Event
+from jackpot.core.evolve import evolve
+from jackpot.core.ledger import Account
+from jackpot.core.site import Site, SiteCommand, SiteEvent, decide_site, evolve_site, plain_site, site_of
+from jackpot.core.snapshot import jackpot_of, parts_of
+from jackpot.core.state import NEW, Jackpot, Wager, WagerStatus, wager_key
+from jackpot.store import tables
+from jackpot.store.bulk import insert_many
+from jackpot.store.chain import GENESIS, SITE, EventRow, canonical
+from jackpot.store.database import Database, explained
+from jackpot.store.errors import Fenced
+from jackpot.store.projection import new_projection
+from jackpot.store.rows import linked, transfer_rows
+
+Outcome = Decision | Refused
+
+
+class Head(NamedTuple):
+    """Where a chain ends, and the epoch at which it may be written."""
+
+    seq: int
+    hash: bytes
+    epoch: int
+
+
+class Chain:
+    """One chain and the right to write it; the fence is the first statement of every transaction."""
+
+    def __init__(self, database: Database, name: str, head: Head) -> None:
+        self.database = database
+        self.name = name
+        self.head = head
+
+    def next_rows(self, events: Iterable[Event | SiteEvent]) -> list[EventRow]:
+        """The rows these events would be, each hashed with the one before."""
+        rows, before, seq = [], self.head.hash, self.head.seq
+        for event in events:
+            seq += 1
+            row = linked(self.name, seq, before, event)
+            before = row.hash
+            rows.append(row)
+        return rows
+
+    def commit(self, rows: Sequence[EventRow], write: Callable[[Connection], None]) -> None:
+        """Fence, append, and whatever `write` adds, in one transaction.
+
+        If the connection breaks while it is being committed, what became of it is read back: unknown is not failed.
+        """
+        after = Head(rows[-1].seq, rows[-1].hash, self.head.epoch)
+        with explained(self.database.url), self.database.writing.connect() as connection:
+            self._fence(connection, after)
+            insert_many(connection, tables.events, rows)
+            write(connection)
+            try:
+                connection.commit()
+            except DBAPIError:
+                if not self._landed(after):
+                    raise
+        self.head = after
+
+    def _fence(self, connection: Connection, after: Head) -> None:
+        mine = update(tables.chains).where(
+            tables.chains.c.chain == self.name,
+            tables.chains.c.epoch == self.head.epoch,
+            tables.chains.c.seq == self.head.seq,
+        )
+        if connection.execute(mine.values(seq=after.seq, head=after.hash)).rowcount != 1:
+            connection.rollback()
+            raise Fenced(f"the chain {self.name} is no longer written at epoch {self.head.epoch}: another took over")
+
+    def _landed(self, after: Head) -> bool:
+        """Whether a commit whose end was not seen took place."""
+        self.database.writing.dispose()
+        with self.database.reader() as connection:
+            row = connection.execute(select(tables.chains).where(tables.chains.c.chain == self.name)).one()
+        return (row.seq, bytes(row.head), row.epoch) == (after.seq, after.hash, after.epoch)
+
+
+def take_over(database: Database, name: str, owner: str, *, seen_epoch: int = 0) -> Chain:
+    """Own a chain at a new epoch, above the last one and any that was seen elsewhere; a new chain begins empty."""
+    with database.transaction() as connection:
+        row = connection.execute(select(tables.chains).where(tables.chains.c.chain == name)).one_or_none()
+        if row is None:
+            first = {"chain": name, "seq": 0, "head": GENESIS, "epoch": seen_epoch + 1, "owner": owner}
+            connection.execute(insert(tables.chains).values(first))
+            return Chain(database, name, Head(0, GENESIS, seen_epoch + 1))
+        epoch = max(row.epoch, seen_epoch) + 1
+        moved = connection.execute(
+            update(tables.chains)
+            .where(tables.chains.c.chain == name, tables.chains.c.epoch == row.epoch)
+            .values(epoch=epoch, owner=owner)
+            .returning(tables.chains.c.seq, tables.chains.c.head)
+        ).one_or_none()
+        if moved is None:
+            raise Fenced(f"the chain {name} was taken over by another at the same moment: try again")
+    return Chain(database, name, Head(moved.seq, bytes(moved.head), epoch))
+
+
+class Book:
+    """A jackpot's chain with the state it stands for."""
+
+    def __init__(self, chain: Chain, jackpot: Jackpot) -> None:
+        self.chain = chain
+        self.jackpot = jackpot
+
+    @classmethod
+    def open(cls, database: Database, name: str, owner: str, *, seen_epoch: int = 0) -> Book:
+        """Take a jackpot over and read its state tables, never its history."""
+        chain = take_over(database, name, owner, seen_epoch=seen_epoch)
+        with database.reader() as connection:
+            return cls(chain, read_jackpot(connection, name))
+
+    def ask(self, asked: Sequence[Command | Identified]) -> list[Outcome]:
+        """Carry out a batch: one transaction, then the outcomes, in order. A refusal does not disturb the others."""
+        working = self.jackpot
+        events: list[Event] = []
+        outcomes: list[Outcome] = []
+        for command in self._with_memory(asked):
+            try:
+                decision = decide(working, command)
+            except Refused as refused:
+                outcomes.append(refused)
+                continue
+            for event in decision.events:
+                working = evolve(working, event)
+            events += decision.events
+            outcomes.append(decision)
+        if events:
+            self._commit(events, working)
+        return outcomes
+
+    def _commit(self, events: list[Event], after: Jackpot) -> None:
+        rows = self.chain.next_rows(events)
+        projection = new_projection(self.chain.name)
+        for row, event in zip(rows, events, strict=True):
+            projection.add(row.seq, event)
+        touched = {event.table for event in events if event.table in after.tables}
+
+        def write(connection: Connection) -> None:
+            moved = [entry for row, e in zip(rows, events, strict=True) for entry in transfer_rows(row, e.transfers)]
+            insert_many(connection, tables.transfers, moved)
+            projection.write(connection)
+            write_balances(connection, self.chain.name, self.jackpot, after)
+            write_states(connection, self.chain.name, parts_of(after, sorted(t for t in touched if t)))
+
+        self.chain.commit(rows, write)
+        self.jackpot = after
+
+    def _with_memory(self, asked: Sequence[Command | Identified]) -> list[Command | Identified]:
+        """The batch with what the store remembers of ids that the state no longer holds."""
+        wagers = [c for c in asked if type(c) is PlaceWager and not self._holds(c)]
+        identified = [c for c in asked if type(c) is Identified]
+        if not wagers and not identified:
+            return list(asked)
+        with self.chain.database.reader() as connection:
+            earlier = _earlier_wagers(connection, self.chain.name, wagers)
+            answered = _earlier_commands(connection, self.chain.name, identified)
+        remembered: list[Command | Identified] = []
+        for command in asked:
+            if type(command) is PlaceWager:
+                known = earlier.get((command.table, command.box, command.wager_id))
+                remembered.append(command._replace(earlier=known) if known else command)
+            elif type(command) is Identified:
+                seen = answered.get((_table_of(command), command.command_id))
+                remembered.append(command._replace(earlier=seen) if seen else command)
+            else:
+                remembered.append(command)
+        return remembered
+
+    def _holds(self, asked: PlaceWager) -> bool:
+        table = self.jackpot.tables.get(asked.table)
+        return bool(table and table.round and wager_key(asked.box, asked.wager_id) in table.round.wagers)
+
+
+class SiteBook:
+    """The site's chain with the site it stands for."""
+
+    def __init__(self, chain: Chain, site: Site) -> None:
+        self.chain = chain
+        self.site = site
+
+    @classmethod
+    def open(cls, database: Database, owner: str) -> SiteBook:
+        """Take the site's chain over and read its state."""
+        chain = take_over(database, SITE, owner)
+        with database.reader() as connection:
+            return cls(chain, read_site(connection))
+
+    def ask(self, asked: SiteCommand) -> None:
+        """Carry out one command, durably, or raise its refusal."""
+        event = decide_site(self.site, asked)
+        after = evolve_site(self.site, event)
+        body = {"site": plain_site(after)}
+        rows = self.chain.next_rows([event])
+        self.chain.commit(rows, lambda connection: write_states(connection, SITE, body))
+        self.site = after
+
+
+def read_jackpot(connection: Connection, name: str) -> Jackpot:
+    """A jackpot's state from the state tables; a chain with no event yet has none."""
+    parts = connection.execute(select(tables.states.c.part, tables.states.c.body).where(tables.states.c.chain == name))
+    plain = {part: json.loads(body) for part, body in parts}
+    if not plain:
+        return NEW
+    held = connection.execute(
+        select(tables.balances.c.account, tables.balances.c.balance_cents).where(tables.balances.c.chain == name)
+    )
+    return jackpot_of(plain, dict.fromkeys(Account, 0) | {Account(a): cents for a, cents in held})
+
+
+def read_site(connection: Connection) -> Site:
+    """The site's state from the state tables."""
+    body = connection.execute(select(tables.states.c.body).where(tables.states.c.chain == SITE)).scalar_one_or_none()
+    return site_of(json.loads(body)) if body else Site()
+
+
+def write_balances(connection: Connection, chain: str, before: Jackpot, after: Jackpot) -> None:
+    """Write the balances that changed; a new chain gets a row for each account."""
+    if not before.id:
+        insert_many(
+            connection, tables.balances, [(chain, account.value, cents) for account, cents in after.balances.items()]
+        )
+        return
+    changed = [
+        {"of": account.value, "cents": cents}
+        for account, cents in after.balances.items()
+        if cents != before.balances[account]
+    ]
+    if changed:
+        one = update(tables.balances).where(
+            tables.balances.c.chain == chain, tables.balances.c.account == bindparam("of")
+        )
+        connection.execute(one.values(balance_cents=bindparam("cents")), changed)
+
+
+def write_states(connection: Connection, chain: str, parts: dict[str, Any]) -> None:
+    """Write the parts of a state that may have changed."""
+    rows = [{"chain": chain, "part": part, "body": canonical(plain)} for part, plain in parts.items()]
+    statement = (
+        "INSERT INTO states (chain, part, body) VALUES (:chain, :part, :body) "
+        "ON CONFLICT (chain, part) DO UPDATE SET body = excluded.body"
+    )
+    connection.execute(text(statement), rows)
+
+
+def _table_of(asked: Identified) -> str:
+    return asked.command.table  # type: ignore[union-attr,return-value]  # only commands of a table are identified
+
+
+def _earlier_wagers(
+    connection: Connection, chain: str, asked: Sequence[PlaceWager]
+) -> dict[tuple[str, int, str], Wager]:
+    if not asked:
+        return {}
+    w = tables.wagers.c
+    keys = {(c.table, c.box, c.wager_id) for c in asked}
+    found = connection.execute(
+        select(tables.wagers).where(w.chain == chain, tuple_(w.table_id, w.box, w.wager_id).in_(keys))
+    )
+    return {
+        (row.table_id, row.box, row.wager_id): Wager(
+            row.box, row.wager_id, row.round, row.amount_cents, row.jackpot_cents, row.reserve_cents,
+            WagerStatus(row.status), row.reason,
+        )
+        for row in found
+    }  # fmt: skip
+
+
+def _earlier_commands(
+    connection: Connection, chain: str, asked: Sequence[Identified]
+) -> dict[tuple[str, str], tuple[str, str]]:
+    if not asked:
+        return {}
+    c = tables.commands.c
+    keys = {(_table_of(command), command.command_id) for command in asked}
+    found = connection.execute(
+        select(tables.commands).where(c.chain == chain, tuple_(c.table_id, c.command_id).in_(keys))
+    )
+    return {(row.table_id, row.command_id): (row.digest, row.answer) for row in found}

@@ -1,0 +1,87 @@
+"""Opening a database: SQLite or PostgreSQL, one connection for writing and a pool for reading."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from sqlite3 import Connection as SqliteConnection
+from typing import Final
+
+from sqlalchemy import Connection, Engine, create_engine, event, text
+from sqlalchemy.engine import make_url
+from sqlalchemy.exc import ArgumentError, DBAPIError
+from sqlalchemy.pool import ConnectionPoolEntry
+
+from jackpot.store.errors import StoreError, Unreachable
+
+READERS: Final = 5
+BUSY_MS: Final = 10_000
+
+
+class Database:
+    """One database, with an engine to write it and one to read it."""
+
+    def __init__(self, url: str) -> None:
+        self.url = _checked(url)
+        self.is_sqlite = self.url.startswith("sqlite")
+        self.writing = self._engine(pool_size=1)
+        self.reading = self._engine(pool_size=READERS)
+
+    def _engine(self, pool_size: int) -> Engine:
+        engine = create_engine(self.url, pool_size=pool_size, max_overflow=0, pool_pre_ping=not self.is_sqlite)
+        if self.is_sqlite:
+            event.listen(engine, "connect", _prepare_sqlite)
+        return engine
+
+    @contextmanager
+    def transaction(self) -> Iterator[Connection]:
+        """A transaction of the writer; all of it, or nothing."""
+        with explained(self.url), self.writing.begin() as connection:
+            yield connection
+
+    @contextmanager
+    def reader(self) -> Iterator[Connection]:
+        """A connection for reading, all from one moment."""
+        with explained(self.url), self.reading.connect() as connection:
+            if not self.is_sqlite:
+                connection.execute(text("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY"))
+            yield connection
+
+    def close(self) -> None:
+        """Let go of every connection."""
+        self.writing.dispose()
+        self.reading.dispose()
+
+
+@contextmanager
+def explained(url: str) -> Iterator[None]:
+    """A driver's complaint becomes one sentence that names the database and hides its password."""
+    try:
+        yield
+    except DBAPIError as error:
+        reason = " ".join(str(error.orig).split())
+        raise Unreachable(f"{shown(url)}: {reason}") from error
+
+
+def shown(url: str) -> str:
+    """An address as it may be shown: without its password."""
+    return re.sub(r"://([^:/@]+):[^@]*@", r"://\1:***@", url)
+
+
+def _checked(url: str) -> str:
+    try:
+        parsed = make_url(url)
+    except ArgumentError:
+        raise StoreError("the database address is not understood: write sqlite:///file.db or postgresql://…") from None
+    if parsed.get_backend_name() == "sqlite":
+        return url
+    if parsed.get_backend_name() == "postgresql":
+        return parsed.set(drivername="postgresql+psycopg").render_as_string(hide_password=False)
+    raise StoreError(f"the store is SQLite or PostgreSQL, not {parsed.get_backend_name()}")
+
+
+def _prepare_sqlite(connection: SqliteConnection, _entry: ConnectionPoolEntry) -> None:
+    """Durable after every commit, readers beside the writer, constraints on."""
+    for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON", f"busy_timeout={BUSY_MS}"):
+        connection.execute(f"PRAGMA {pragma}")

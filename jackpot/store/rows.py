@@ -1,0 +1,50 @@
+"""Events as rows and back."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from sqlalchemy import Row
+
+from jackpot.core.events import Event, EventType
+from jackpot.core.ledger import Account, Kind, Transfer
+from jackpot.core.site import SiteEvent, SiteEventType
+from jackpot.store.chain import SITE, EventRow, canonical, event_hash
+
+
+def linked(chain: str, seq: int, before: bytes, event: Event | SiteEvent) -> EventRow:
+    """An event as the next row of its chain."""
+    if isinstance(event, Event):
+        table, played, transfers = event.table, event.round, canonical(event.transfers)
+    else:
+        table, played, transfers = None, None, "[]"
+    fields = (chain, seq, event.at, event.actor, event.type, table, played, canonical(event.data), transfers)
+    return EventRow(*fields, event_hash(before, fields))
+
+
+def transfer_rows(row: EventRow, transfers: Iterable[Transfer]) -> list[tuple[Any, ...]]:
+    """An event's transfers as rows."""
+    return [(row.chain, row.seq, n, row.at, *transfer) for n, transfer in enumerate(transfers)]
+
+
+def event_of(row: EventRow | Row[Any]) -> Event:
+    """The event of a jackpot's row."""
+    transfers = tuple(Transfer(Account(s), Account(t), cents, Kind(k)) for s, t, cents, k in json.loads(row.transfers))
+    return Event(EventType(row.type), row.at, row.actor, row.table_id, row.round, json.loads(row.data), transfers)
+
+
+def site_event_of(row: EventRow | Row[Any]) -> SiteEvent:
+    """The event of the site's row."""
+    return SiteEvent(SiteEventType(row.type), row.at, row.actor, json.loads(row.data))
+
+
+def plain_row(row: EventRow) -> Mapping[str, Any]:
+    """A row as an export writes it."""
+    return {**row._asdict(), "hash": row.hash.hex()}
+
+
+def is_site(chain: str) -> bool:
+    """Whether this is the site's chain."""
+    return chain == SITE

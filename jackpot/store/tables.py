@@ -1,0 +1,167 @@
+"""The tables. Events and transfers are never changed; the rest is written with them and can be rebuilt from them."""
+
+from __future__ import annotations
+
+from sqlalchemy import (
+    BigInteger,
+    CheckConstraint,
+    Column,
+    ForeignKey,
+    Index,
+    Integer,
+    LargeBinary,
+    MetaData,
+    PrimaryKeyConstraint,
+    String,
+    Table,
+    Text,
+)
+
+metadata = MetaData()
+_SHORT = String(64)
+
+chains = Table(
+    "chains",
+    metadata,
+    Column("chain", _SHORT, primary_key=True),
+    Column("seq", BigInteger, nullable=False),
+    Column("head", LargeBinary, nullable=False),
+    Column("epoch", BigInteger, nullable=False),
+    Column("owner", String(255), nullable=False),
+)
+"""One row a chain: how long it is, its last hash, and who may write it (the fence)."""
+
+events = Table(
+    "events",
+    metadata,
+    Column("chain", _SHORT, ForeignKey("chains.chain"), nullable=False),
+    Column("seq", BigInteger, nullable=False),
+    Column("at", String(32), nullable=False),
+    Column("actor", String(255), nullable=False),
+    Column("type", _SHORT, nullable=False),
+    Column("table_id", _SHORT),
+    Column("round", BigInteger),
+    Column("data", Text, nullable=False),
+    Column("transfers", Text, nullable=False),
+    Column("hash", LargeBinary, nullable=False),
+    PrimaryKeyConstraint("chain", "seq"),
+    Index("events_by_time", "chain", "at", "seq"),
+    Index("events_by_type", "chain", "type", "seq"),
+    Index("events_by_table", "chain", "table_id", "seq"),
+)
+
+transfers = Table(
+    "transfers",
+    metadata,
+    Column("chain", _SHORT, nullable=False),
+    Column("seq", BigInteger, nullable=False),
+    Column("n", Integer, nullable=False),
+    Column("at", String(32), nullable=False),
+    Column("source", String(16), nullable=False),
+    Column("target", String(16), nullable=False),
+    Column("amount_cents", BigInteger, nullable=False),
+    Column("kind", String(16), nullable=False),
+    PrimaryKeyConstraint("chain", "seq", "n"),
+    CheckConstraint("amount_cents > 0", name="money_moves"),
+    CheckConstraint("source <> target", name="between_two_accounts"),
+    Index("transfers_by_time", "chain", "at"),
+)
+
+balances = Table(
+    "balances",
+    metadata,
+    Column("chain", _SHORT, nullable=False),
+    Column("account", String(16), nullable=False),
+    Column("balance_cents", BigInteger, nullable=False),
+    PrimaryKeyConstraint("chain", "account"),
+    CheckConstraint(
+        "balance_cents >= 0 OR account NOT IN ('jackpot', 'reserve', 'payable', 'wagers')", name="never_negative"
+    ),
+)
+
+states = Table(
+    "states",
+    metadata,
+    Column("chain", _SHORT, nullable=False),
+    Column("part", String(80), nullable=False),
+    Column("body", Text, nullable=False),
+    PrimaryKeyConstraint("chain", "part"),
+)
+"""The state, part by part, as start-up reads it."""
+
+wagers = Table(
+    "wagers",
+    metadata,
+    Column("chain", _SHORT, nullable=False),
+    Column("table_id", _SHORT, nullable=False),
+    Column("box", Integer, nullable=False),
+    Column("wager_id", _SHORT, nullable=False),
+    Column("round", BigInteger, nullable=False),
+    Column("amount_cents", BigInteger, nullable=False),
+    Column("jackpot_cents", BigInteger, nullable=False),
+    Column("reserve_cents", BigInteger, nullable=False),
+    Column("status", String(16), nullable=False),
+    Column("reason", Text),
+    Column("seq", BigInteger, nullable=False),
+    PrimaryKeyConstraint("chain", "table_id", "box", "wager_id"),
+    Index("wagers_by_round", "chain", "table_id", "round"),
+)
+
+commands = Table(
+    "commands",
+    metadata,
+    Column("chain", _SHORT, nullable=False),
+    Column("table_id", _SHORT, nullable=False),
+    Column("command_id", _SHORT, nullable=False),
+    Column("digest", _SHORT, nullable=False),
+    Column("answer", Text, nullable=False),
+    Column("seq", BigInteger, nullable=False),
+    PrimaryKeyConstraint("chain", "table_id", "command_id"),
+)
+
+rounds = Table(
+    "rounds",
+    metadata,
+    Column("chain", _SHORT, nullable=False),
+    Column("table_id", _SHORT, nullable=False),
+    Column("round", BigInteger, nullable=False),
+    Column("config_version", Integer, nullable=False),
+    Column("phase", String(16), nullable=False),
+    Column("outcome", String(16)),
+    Column("opened_at", String(32), nullable=False),
+    Column("ended_at", String(32)),
+    Column("seq", BigInteger, nullable=False),
+    PrimaryKeyConstraint("chain", "table_id", "round"),
+    Index("rounds_by_seq", "chain", "seq"),
+)
+
+payouts = Table(
+    "payouts",
+    metadata,
+    Column("chain", _SHORT, nullable=False),
+    Column("seq", BigInteger, nullable=False),
+    Column("box", Integer, nullable=False),
+    Column("at", String(32), nullable=False),
+    Column("table_id", _SHORT, nullable=False),
+    Column("round", BigInteger, nullable=False),
+    Column("pay_order", Integer, nullable=False),
+    Column("hand", String(32), nullable=False),
+    Column("amount_cents", BigInteger, nullable=False),
+    Column("status", String(16), nullable=False),
+    Column("clause", String(64), nullable=False),
+    PrimaryKeyConstraint("chain", "seq", "box"),
+    Index("payouts_by_round", "chain", "table_id", "round"),
+)
+"""A prize belongs to the settlement (its seq) that computed it; a correction makes new ones."""
+
+checkpoints = Table(
+    "checkpoints",
+    metadata,
+    Column("chain", _SHORT, nullable=False),
+    Column("seq", BigInteger, nullable=False),
+    Column("note", Text, nullable=False),
+    PrimaryKeyConstraint("chain", "seq"),
+)
+"""Signed notes over a chain's head."""
+
+APPEND_ONLY = (events, transfers, checkpoints)
