@@ -112,6 +112,9 @@ class Cards(Sequence[Card]):
 
     def __init__(self, cards: Iterable[Card]) -> None:
         self._cards: Final = tuple(cards)
+        for given in self._cards:
+            if type(given) is not Card:
+                raise CardError(f"{shown(given)} is not a card: read text with parse")
         self._triples: tuple[int, ...] | None = None
         self.size: Final = len(self._cards)
         self.total: Final = sum(self._cards)
@@ -208,6 +211,8 @@ def lowest_rank(size: int) -> int:
 def deck(size: int = 52, *, joker: bool = False) -> Cards:
     """Every card of a deck, lowest rank first, the Joker last."""
     lowest = lowest_rank(size)
+    if type(joker) is not bool:
+        raise OptionError(f"the Joker is in the deck or not: joker is true or false, not {shown(joker)}")
     natural = sorted((c for c in _NATURAL if c.rank >= lowest), key=lambda c: (c.rank, c.suit))
     return Cards((*natural, JOKER) if joker else natural)
 

@@ -46,7 +46,7 @@ class Projection(NamedTuple):
                 self._change_payouts(event, "corrected")
                 self._settle(seq, event)
             case EventType.HAND_VOIDED:
-                self._return_wagers(event, event.data["box"])
+                self._return_wagers(event, event.data["wager_id"])
             case EventType.ROUND_VOIDED:
                 self._return_wagers(event)
                 self._change_payouts(event, "corrected")
@@ -80,10 +80,10 @@ class Projection(NamedTuple):
             if row[4:6] == (event.table, event.round) and was in (None, row[9]):
                 self.payouts[i] = (*row[:9], status, *row[10:])
 
-    def _return_wagers(self, event: Event, box: int | None = None) -> None:
+    def _return_wagers(self, event: Event, wager_id: str | None = None) -> None:
         where = [*_of_round(tables.wagers, self.chain, event), tables.wagers.c.status == "accepted"]
-        if box is not None:
-            where.append(tables.wagers.c.box == box)
+        if wager_id is not None:
+            where += [tables.wagers.c.box == event.data["box"], tables.wagers.c.wager_id == wager_id]
         self.changes.append(update(tables.wagers).where(*where).values(status="returned", reason=event.data["reason"]))
 
 

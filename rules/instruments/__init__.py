@@ -50,7 +50,7 @@ def find(instrument_id: str) -> Instrument:
         ) from None
 
 
-def load(instrument_id: str, **options: object) -> Game:
+def load(instrument_id: str, /, **options: object) -> Game:
     """The game of this instrument, under the options it allows its operator to choose."""
     game: Game = find(instrument_id).module.load(**options)
     return game

@@ -277,6 +277,17 @@ def test_a_card_held_and_on_the_board_is_refused_by_name(method, form):
         getattr(rules.load("seven-card-stud-2005"), method)(form("As Kd 2c 3d 5s 7c"), board=form("7c"))
 
 
+@pytest.mark.parametrize("method", ["best", "best_strength", "best_low"])
+@pytest.mark.parametrize("form", [str, str.split, lambda text: [rules.parse(name)[0] for name in text.split()]])
+@pytest.mark.parametrize("others", ["Ks Qs Js Ts 9s", "Kd Qh Jc 9s 7c"], ids=["one suit", "mixed suits"])
+@pytest.mark.parametrize("twice", ["As", "2c", "Jk"])
+def test_a_card_twice_among_seven_is_refused_by_name(method, form, others, twice):
+    best = getattr(rules.load("seven-card-stud-2005", joker=True), method)
+    for seven in (f"{twice} {others} {twice}", f"{others} {twice} {twice}", f"{twice} {twice} {others}"):
+        with pytest.raises(rules.CardError, match=f"^{twice} appears twice"):
+            best(form(seven))
+
+
 def test_a_refusal_is_a_value_error_of_the_rules():
     for kind in (rules.CardError, rules.HandError, rules.OptionError):
         assert issubclass(kind, rules.RulesError)

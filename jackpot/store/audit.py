@@ -1,0 +1,306 @@
+"""The audit trail: checkpoints over it, its export to one file, and the proof that nothing in it was changed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from sqlalchemy import Connection, Select, Table, create_engine, insert, select
+
+from jackpot.core.evolve import evolve
+from jackpot.core.ledger import Account
+from jackpot.core.site import Site, evolve_site, plain_site
+from jackpot.core.snapshot import parts_of
+from jackpot.core.state import NEW, Jackpot
+from jackpot.store import tables
+from jackpot.store.chain import GENESIS, SITE, EventRow, canonical, event_hash
+from jackpot.store.database import Database
+from jackpot.store.errors import StoreError
+from jackpot.store.notes import Checkpoint, NoteError, Signer, Verifier
+from jackpot.store.projection import new_projection
+from jackpot.store.rows import event_of, plain_row, site_event_of, transfer_rows
+
+FORMAT: Final = "jackpot-audit-1"
+_AT_ONCE: Final = 2_000
+_REBUILT: Final = (tables.wagers, tables.commands, tables.rounds, tables.payouts)
+
+
+class Wrong(StoreError):  # noqa: N818 - what verification says, not how it fails
+    """The first thing that is wrong with a trail."""
+
+    def __init__(self, seq: int, problem: str) -> None:
+        super().__init__(problem)
+        self.seq = seq
+        self.problem = problem
+
+
+class Verified(NamedTuple):
+    """What verification of one chain found: nothing wrong, or the first thing."""
+
+    chain: str
+    events: int
+    head: str
+    checkpoints: int
+    wrong_seq: int | None = None
+    problem: str | None = None
+
+
+def write_checkpoint(database: Database, chain: str, signer: Signer) -> str | None:
+    """Sign the chain's head, unless it is signed already or there is nothing to sign."""
+    with database.transaction() as connection:
+        head = connection.execute(select(tables.chains).where(tables.chains.c.chain == chain)).one_or_none()
+        if head is None or not head.seq:
+            return None
+        note = signer.sign(Checkpoint(_origin(signer.verifier.name, chain), head.seq, bytes(head.head)))
+        at_head = (tables.checkpoints.c.chain == chain) & (tables.checkpoints.c.seq == head.seq)
+        if connection.execute(select(tables.checkpoints).where(at_head)).one_or_none() is None:
+            connection.execute(insert(tables.checkpoints).values(chain=chain, seq=head.seq, note=note))
+    return note
+
+
+def verify(database: Database, chain: str, verifier: Verifier) -> Verified:
+    """Check a chain, its checkpoints, and that replaying its events gives exactly the ledger and the state tables."""
+    with database.reader() as connection:
+        replay = _Replay(chain)
+        signed = _checkpoints(connection, chain)
+        count = len(signed)
+        try:
+            _verify_rows(connection, chain, replay, signed, verifier)
+        except Wrong as wrong:
+            return Verified(chain, replay.seq, replay.head.hex(), count, wrong.seq, wrong.problem)
+    return Verified(chain, replay.seq, replay.head.hex(), count)
+
+
+def export(database: Database, chain: str, path: Path, signer: Signer) -> int:
+    """Write a chain to a self-contained file that ends with a checkpoint over its last event; says how many events."""
+    with database.reader() as connection, path.open("w", encoding="utf-8", newline="\n") as file:
+        origin = _origin(signer.verifier.name, chain)
+        file.write(canonical({"format": FORMAT, "origin": origin}) + "\n")
+        seq, head = 0, GENESIS
+        for row in _rows(connection, chain):
+            file.write(canonical(plain_row(row)) + "\n")
+            seq, head = row.seq, row.hash
+        file.write(canonical({"checkpoint": signer.sign(Checkpoint(origin, seq, head))}) + "\n")
+    return seq
+
+
+def verify_file(path: Path, verifier: Verifier) -> Verified:
+    """Check an exported trail with the public key alone; every byte of the file counts."""
+    replay = _Replay("")
+    with path.open("rb") as file:
+        try:
+            _verify_lines(_Lines(file), replay, verifier)
+        except Wrong as wrong:
+            return Verified(replay.chain, replay.seq, replay.head.hex(), 0, wrong.seq, wrong.problem)
+    return Verified(replay.chain, replay.seq, replay.head.hex(), 1)
+
+
+class _Replay:
+    """A chain followed event by event: its hashes, and the state the events stand for."""
+
+    def __init__(self, chain: str) -> None:
+        self.chain = chain
+        self.seq = 0
+        self.head = GENESIS
+        self.jackpot: Jackpot = NEW
+        self.site = Site()
+
+    def follow(self, row: EventRow) -> None:
+        """Take in the next event, or say what is wrong with it."""
+        if row.chain != self.chain or row.seq != self.seq + 1:
+            raise Wrong(self.seq + 1, f"event {self.seq + 1} is missing: {row.chain} {row.seq} is in its place")
+        if event_hash(self.head, row[:-1]) != row.hash:
+            raise Wrong(row.seq, f"event {row.seq} does not fit its hash, or the event before it")
+        try:
+            if self.chain == SITE:
+                self.site = evolve_site(self.site, site_event_of(row))
+            else:
+                self.jackpot = evolve(self.jackpot, event_of(row))
+        except (AssertionError, KeyError, TypeError, ValueError) as error:
+            raise Wrong(row.seq, f"event {row.seq} cannot have happened: {error!r}") from None
+        self.seq, self.head = row.seq, row.hash
+
+
+def _verify_rows(
+    connection: Connection, chain: str, replay: _Replay, signed: dict[int, str], verifier: Verifier
+) -> None:
+    memory = create_engine("sqlite://")
+    tables.metadata.create_all(memory)
+    stored = _Ahead(connection.execute(_ordered(tables.transfers, chain)))
+    with memory.connect() as rebuilt:
+        projection = new_projection(chain)
+        for row in _rows(connection, chain):
+            replay.follow(row)
+            _verify_checkpoint(row, signed.pop(row.seq, None), verifier)
+            if chain != SITE:
+                event = event_of(row)
+                _verify_transfers(row.seq, stored, transfer_rows(row, event.transfers))
+                projection.add(row.seq, event)
+            if row.seq % _AT_ONCE == 0:
+                projection.write(rebuilt)
+                projection = new_projection(chain)
+        projection.write(rebuilt)
+        if signed:
+            raise Wrong(replay.seq + 1, f"event {replay.seq + 1} is missing: a checkpoint covers {max(signed)}")
+        _verify_transfers(replay.seq + 1, stored, [], rest=True)
+        _verify_head(connection, replay)
+        for table in _REBUILT:
+            _verify_table(table, connection, rebuilt, chain)
+    _verify_balances(connection, replay)
+    _verify_states(connection, replay)
+
+
+def _verify_checkpoint(row: EventRow, note: str | None, verifier: Verifier) -> None:
+    if note is None:
+        return
+    try:
+        covered = verifier.open(note)
+    except NoteError as error:
+        raise Wrong(row.seq, f"the checkpoint at {row.seq}: {error}") from None
+    if covered != Checkpoint(_origin(verifier.name, row.chain), row.seq, row.hash):
+        raise Wrong(row.seq, f"the checkpoint at {row.seq} was signed over another history")
+
+
+def _verify_transfers(seq: int, stored: _Ahead, expected: list[tuple[Any, ...]], *, rest: bool = False) -> None:
+    found = stored.take(lambda row: rest or row.seq <= seq)
+    if found != expected:
+        first = min([row[1] for row in [*found, *expected]])
+        raise Wrong(min(first, seq), f"the transfers of event {min(first, seq)} are not those of the ledger")
+
+
+def _verify_head(connection: Connection, replay: _Replay) -> None:
+    head = connection.execute(select(tables.chains).where(tables.chains.c.chain == replay.chain)).one_or_none()
+    if head is None or (head.seq, bytes(head.head)) != (replay.seq, replay.head):
+        raise Wrong(replay.seq, f"the chain's head is not its last event, {replay.seq}")
+
+
+def _verify_table(table: Table, connection: Connection, rebuilt: Connection, chain: str) -> None:
+    stored = connection.execution_options(yield_per=_AT_ONCE).execute(_ordered(table, chain))
+    expected = rebuilt.execute(_ordered(table, chain))
+    while True:
+        found, wanted = stored.fetchone(), expected.fetchone()
+        if found is None and wanted is None:
+            return
+        if found is None or wanted is None or tuple(found) != tuple(wanted):
+            seq = min(row.seq for row in (found, wanted) if row is not None)
+            raise Wrong(seq, f"the table {table.name} does not say what event {seq} says")
+
+
+def _verify_balances(connection: Connection, replay: _Replay) -> None:
+    of_chain = select(tables.balances.c.account, tables.balances.c.balance_cents)
+    held = {
+        row.account: row.balance_cents
+        for row in connection.execute(of_chain.where(tables.balances.c.chain == replay.chain))
+    }
+    expected = {account.value: replay.jackpot.balances[account] for account in Account} if replay.jackpot.id else {}
+    if held != expected:
+        account = next(a for a in sorted({*held, *expected}) if held.get(a) != expected.get(a))
+        raise Wrong(replay.seq, f"the balance of {account} is {held.get(account)} and must be {expected.get(account)}")
+
+
+def _verify_states(connection: Connection, replay: _Replay) -> None:
+    of_chain = select(tables.states.c.part, tables.states.c.body).where(tables.states.c.chain == replay.chain)
+    found = {row.part: row.body for row in connection.execute(of_chain)}
+    parts = {"site": plain_site(replay.site)} if replay.chain == SITE else {}
+    if replay.jackpot.id:
+        parts = parts_of(replay.jackpot)
+    expected = {part: canonical(plain) for part, plain in parts.items()} if replay.seq else {}
+    if found != expected:
+        part = next(p for p in sorted({*found, *expected}) if found.get(p) != expected.get(p))
+        raise Wrong(replay.seq, f"the state table's part {part} is not what the events give")
+
+
+def _verify_lines(lines: _Lines, replay: _Replay, verifier: Verifier) -> None:
+    header = lines.next()
+    origin = str(header.get("origin"))
+    replay.chain = origin.removeprefix(f"{verifier.name}/")
+    if header != {"format": FORMAT, "origin": _origin(verifier.name, replay.chain)}:
+        raise Wrong(0, f"the file does not begin as an audit trail of {verifier.name}")
+    while True:
+        plain = lines.next()
+        if set(plain) == {"checkpoint"}:
+            break
+        replay.follow(_row_of(plain, replay.seq + 1))
+    try:
+        covered = verifier.open(str(plain["checkpoint"]))
+    except NoteError as error:
+        raise Wrong(replay.seq, f"the checkpoint at the end: {error}") from None
+    if covered != Checkpoint(_origin(verifier.name, replay.chain), replay.seq, replay.head):
+        raise Wrong(replay.seq, "the checkpoint at the end was signed over another history")
+    if not lines.ended:
+        raise Wrong(replay.seq, "something follows the checkpoint at the end")
+
+
+def _row_of(plain: dict[str, Any], seq: int) -> EventRow:
+    try:
+        row = EventRow(**{**plain, "hash": bytes.fromhex(plain["hash"])})
+    except (KeyError, TypeError, ValueError):
+        raise Wrong(seq, f"the line of event {seq} is not an event") from None
+    if type(row.seq) is not int or not isinstance(row.data, str) or not isinstance(row.transfers, str):
+        raise Wrong(seq, f"the line of event {seq} is not an event")
+    return row
+
+
+class _Lines:
+    """A file's lines, each of which must be exactly what its content is written as."""
+
+    def __init__(self, file: Iterable[bytes]) -> None:
+        self._lines = iter(file)
+        self._count = 0
+
+    def next(self) -> dict[str, Any]:
+        """The next line's object."""
+        line = next(self._lines, b"")
+        self._count += 1
+        seq = max(0, self._count - 1)
+        try:
+            plain = json.loads(line)
+            exact = (canonical(plain) + "\n").encode() == line and isinstance(plain, dict)
+        except (ValueError, RecursionError):
+            exact = False
+        if not exact:
+            raise Wrong(seq, f"line {self._count} was changed, cut off, or is missing")
+        return dict(plain)
+
+    @property
+    def ended(self) -> bool:
+        """Whether nothing is left."""
+        return next(self._lines, None) is None
+
+
+class _Ahead:
+    """Rows read in order, a step ahead."""
+
+    def __init__(self, rows: Iterable[Any]) -> None:
+        self._rows = iter(rows)
+        self._next = next(self._rows, None)
+
+    def take(self, wanted: Any) -> list[tuple[Any, ...]]:  # noqa: ANN401 - a predicate over rows
+        """The rows up to the first that is not wanted."""
+        taken = []
+        while self._next is not None and wanted(self._next):
+            taken.append(tuple(self._next))
+            self._next = next(self._rows, None)
+        return taken
+
+
+def _rows(connection: Connection, chain: str) -> Iterator[EventRow]:
+    found = connection.execution_options(yield_per=_AT_ONCE).execute(_ordered(tables.events, chain))
+    for row in found:
+        *fields, digest = row
+        yield EventRow._make((*fields, bytes(digest)))
+
+
+def _ordered(table: Table, chain: str) -> Select[Any]:
+    return select(table).where(table.c.chain == chain).order_by(*table.primary_key.columns)
+
+
+def _checkpoints(connection: Connection, chain: str) -> dict[int, str]:
+    found = connection.execute(_ordered(tables.checkpoints, chain))
+    return {row.seq: row.note for row in found}
+
+
+def _origin(site: str, chain: str) -> str:
+    return f"{site}/{chain}"

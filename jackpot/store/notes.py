@@ -1,0 +1,147 @@
+"""Signed notes (C2SP signed-note, Ed25519): a text, and below it who signed it.
+
+casino/main                    the origin: site and chain
+90112                          the sequence number of the last event covered
+CsUYapGGPo4dkMgIAUqom/Xajj7h2fB2MPA3j2jxq2I=   its hash
+
+— casino AbCdEf…               the signer's name, key id and signature
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from hashlib import sha256
+from typing import NamedTuple
+
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+
+from jackpot.store.errors import StoreError
+
+_ED25519 = b"\x01"
+_SECRET = "PRIVATE+KEY"  # noqa: S105 - how the format marks a private key
+_DASH = "\u2014"
+
+
+class BadKeyError(StoreError):
+    """A key that cannot be read."""
+
+
+class NoteError(StoreError):
+    """A note that is not what it claims."""
+
+
+class Checkpoint(NamedTuple):
+    """What a note covers: a chain of a site, up to an event, by the event's hash."""
+
+    origin: str
+    seq: int
+    hash: bytes
+
+
+class Verifier:
+    """A public key: name+id+key, as one word."""
+
+    def __init__(self, name: str, key: bytes) -> None:
+        self.name = name
+        self._key = key
+        self.key_id = sha256(name.encode() + b"\n" + _ED25519 + key).digest()[:4]
+
+    @classmethod
+    def of(cls, word: str) -> Verifier:
+        """The key a word stands for."""
+        name, key_id, encoded = _split(word.strip(), 3)
+        raw = _decoded(encoded)
+        verifier = cls(name, raw[1:])
+        if raw[:1] != _ED25519 or verifier.key_id.hex() != key_id or len(raw) != 33:
+            raise BadKeyError("this is not an Ed25519 public key of the form name+id+key")
+        return verifier
+
+    def __str__(self) -> str:
+        return f"{self.name}+{self.key_id.hex()}+{_encoded(_ED25519 + self._key)}"
+
+    def open(self, note: str) -> Checkpoint:
+        """The checkpoint of a note, if its signature holds."""
+        text, mark, signatures = note.partition("\n\n")
+        text += "\n"
+        signed = f"{_DASH} {self.name} "
+        if not mark or not signatures.startswith(signed) or not signatures.endswith("\n"):
+            raise NoteError("this is not a note signed by this key")
+        encoded = signatures[len(signed) : -1]
+        raw = _decoded(encoded)
+        if raw[:4] != self.key_id or _encoded(raw) != encoded:
+            raise NoteError("this note is signed by another key")
+        try:
+            Ed25519PublicKey.from_public_bytes(self._key).verify(raw[4:], text.encode())
+        except InvalidSignature:
+            raise NoteError("the signature of this note does not hold: it was changed") from None
+        return _checkpoint(text)
+
+
+class Signer:
+    """A private key, kept in a file that only its owner may read."""
+
+    def __init__(self, name: str, seed: bytes) -> None:
+        self._private = Ed25519PrivateKey.from_private_bytes(seed)
+        self._seed = seed
+        self.verifier = Verifier(name, self._private.public_key().public_bytes_raw())
+
+    @classmethod
+    def new(cls, name: str) -> Signer:
+        """A new key for this name."""
+        return cls(name, Ed25519PrivateKey.generate().private_bytes_raw())
+
+    @classmethod
+    def of(cls, word: str) -> Signer:
+        """The key a word stands for."""
+        if not word.startswith(f"{_SECRET}+"):
+            raise BadKeyError("this is not a private key of the form PRIVATE+KEY+name+id+key")
+        name, key_id, encoded = _split(word.strip().removeprefix(f"{_SECRET}+"), 3)
+        raw = _decoded(encoded)
+        if raw[:1] != _ED25519 or len(raw) != 33:
+            raise BadKeyError("this is not an Ed25519 private key of the form PRIVATE+KEY+name+id+key")
+        signer = cls(name, raw[1:])
+        if signer.verifier.key_id.hex() != key_id:
+            raise BadKeyError("this private key does not fit its own id: the file is damaged")
+        return signer
+
+    @property
+    def word(self) -> str:
+        """The private key as one word, for its file."""
+        return f"{_SECRET}+{self.verifier.name}+{self.verifier.key_id.hex()}+{_encoded(_ED25519 + self._seed)}"
+
+    def sign(self, checkpoint: Checkpoint) -> str:
+        """A note over a checkpoint."""
+        text = f"{checkpoint.origin}\n{checkpoint.seq}\n{_encoded(checkpoint.hash)}\n"
+        signature = self._private.sign(text.encode())
+        return f"{text}\n{_DASH} {self.verifier.name} {_encoded(self.verifier.key_id + signature)}\n"
+
+
+def _checkpoint(text: str) -> Checkpoint:
+    try:
+        origin, seq, encoded, rest = text.split("\n")
+        checkpoint = Checkpoint(origin, int(seq), _decoded(encoded))
+    except ValueError:
+        raise NoteError("this note does not hold a checkpoint") from None
+    if rest or str(checkpoint.seq) != seq or len(checkpoint.hash) != 32:
+        raise NoteError("this note does not hold a checkpoint")
+    return checkpoint
+
+
+def _split(word: str, parts: int) -> list[str]:
+    found = word.split("+", parts - 1)
+    if len(found) != parts:
+        raise BadKeyError("this is not a key of the form name+id+key")
+    return found
+
+
+def _encoded(raw: bytes) -> str:
+    return base64.b64encode(raw).decode()
+
+
+def _decoded(text: str) -> bytes:
+    try:
+        return base64.b64decode(text, validate=True)
+    except binascii.Error:
+        raise NoteError("this is not base64") from None
