@@ -55,12 +55,13 @@ def read(path: Path) -> Settings:
         first = error.errors(include_url=False)[0]
         where = ".".join(map(str, first["loc"]))
         raise SettingsError(f"{path}: {where}: {first['msg']}") from None
-    return settings.model_copy(
-        update={
-            "key_file": path.parent / settings.key_file,
-            "database": _beside(path, settings.database),
-        }
-    )
+    return resolved(path, settings)
+
+
+def resolved(path: Path, settings: Settings) -> Settings:
+    """The settings with paths as seen from the configuration file."""
+    where = {"key_file": path.parent / settings.key_file, "database": _beside(path, settings.database)}
+    return settings.model_copy(update=where)
 
 
 def written(settings: Settings) -> str:

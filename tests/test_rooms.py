@@ -13,8 +13,8 @@ MAY_IMPORT = {
     "jackpot.core": {"rules", "jackpot.core"},
     "jackpot.store": {"rules", "jackpot.core", "jackpot.store"},
     "jackpot.calculator": {"rules", "jackpot.calculator"},
-    "jackpot.cli": {"rules", "jackpot.core", "jackpot.store", "jackpot.calculator", "jackpot.cli"},
-    "jackpot": {"rules", "jackpot.cli"},
+    "jackpot.cli": {"rules", "jackpot.core", "jackpot.store", "jackpot.calculator", "jackpot.cli", "jackpot"},
+    "jackpot": {"rules", "jackpot.core", "jackpot.cli"},
     "hardware_sim": {"rules", "hardware_sim"},
 }
 """A room, longest name first, and the rooms it may import from."""

@@ -6,48 +6,82 @@ Errors are one sentence on stderr: exit 2 for bad input, exit 1 for anything els
 from __future__ import annotations
 
 import sys
+from importlib import import_module
+from typing import Final
 
 import typer
 
-from jackpot.calculator import DocumentError
-from jackpot.cli import demo, hand, odds, rules, settle
-from rules.errors import RulesError
+from jackpot.cli.refusals import sentence_of
 
-app = typer.Typer(
-    name="jackpot",
-    help="A progressive jackpot controller for casino table games.",
-    add_completion=False,
-    rich_markup_mode=None,
-    pretty_exceptions_enable=False,
-)
-app.command("demo")(demo.demo)
-app.command("settle")(settle.settle)
-app.command("hand")(hand.hand)
-app.command("odds")(odds.odds)
-app.command("rules")(rules.rules)
+COMMANDS: Final = {
+    "demo": ("demo", "demo"),
+    "settle": ("settle", "settle"),
+    "hand": ("hand", "hand"),
+    "odds": ("odds", "odds"),
+    "rules": ("rules", "rules"),
+    "init": ("setup", "init"),
+    "migrate": ("setup", "migrate"),
+    "backup": ("setup", "backup"),
+    "restore": ("setup", "restore"),
+    "pools": ("queries", "pools"),
+    "tables": ("queries", "tables"),
+    "rounds": ("queries", "rounds"),
+    "wins": ("queries", "wins"),
+    "audit": ("audit", "app"),
+    "report": ("audit", "report_app"),
+    "operator": ("operators", "operator_app"),
+    "config": ("operators", "config_app"),
+    "adjustment": ("operators", "adjustment_app"),
+}
+"""Each command, the module it lives in, and its function or group there; a module is imported when it is asked for."""
+
+
+def app_for(arguments: list[str]) -> typer.Typer:
+    """The command line with the one command that is asked for, or with all of them."""
+    app = typer.Typer(
+        name="jackpot",
+        help="A progressive jackpot controller for casino table games.",
+        add_completion=False,
+        rich_markup_mode=None,
+        pretty_exceptions_enable=False,
+    )
+    app.callback()(_always_a_group)
+    asked = [name for name in arguments[:1] if name in COMMANDS]
+    for name in asked or COMMANDS:
+        module, attribute = COMMANDS[name]
+        found = getattr(import_module(f"jackpot.cli.{module}"), attribute)
+        if isinstance(found, typer.Typer):
+            app.add_typer(found, name=name)
+        else:
+            app.command(name)(found)
+    return app
+
+
+def _always_a_group() -> None:
+    """A progressive jackpot controller for casino table games."""
 
 
 def main() -> None:
     """Run the command line and leave with its exit code."""
-    sys.exit(run())
+    sys.exit(run(sys.argv[1:]))
 
 
-def run(arguments: list[str] | None = None) -> int:
+def run(arguments: list[str]) -> int:
     """Carry out one command; says its exit code."""
     try:
-        outcome = app(arguments or sys.argv[1:] or ["--help"], standalone_mode=False)
+        outcome = app_for(arguments)(arguments or ["--help"], standalone_mode=False)
     except typer.TyperException as error:
         return _refuse(error.format_message(), error.exit_code)
-    except (RulesError, DocumentError) as error:
-        return _refuse(str(error), 2)
     except (typer.Abort, KeyboardInterrupt):
         return _refuse("interrupted", 1)
     except BrokenPipeError:
         sys.stderr.close()  # the reader went away; nothing is left to say
         return 1
-    except OSError as error:
-        where = f"{error.filename}: " if error.filename else ""
-        return _refuse(f"{where}{error.strerror or error}", 1)
+    except Exception as error:
+        refusal = sentence_of(error)
+        if refusal is None:
+            raise
+        return _refuse(*refusal)
     return outcome if isinstance(outcome, int) else 0
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import typer
 from rich.console import Console
@@ -55,3 +56,42 @@ def decimal(value: Fraction, digits: int = 6) -> str:
 def words(name: str | None) -> str:
     """A category or outcome for people: "straight flush"."""
     return (name or "").replace("_", " ")
+
+
+AsCsv = Annotated[bool, typer.Option("--csv", help="Print CSV instead of tables.")]
+
+
+class Listing(NamedTuple):
+    """Rows to print: what each column is called and which key it shows; keys that end in _cents are money."""
+
+    title: str
+    columns: Mapping[str, str]
+    rows: Sequence[Mapping[str, Any]]
+
+    def show(self, *, as_json: bool, as_csv: bool = False) -> None:
+        """Print the rows as a program or a person wants them."""
+        if as_json:
+            print_json([dict(row) for row in self.rows])
+        elif as_csv:
+            self._show_csv()
+        else:
+            right = [name for name, key in self.columns.items() if key.endswith("_cents") or key in _NUMBERS]
+            cells = [[_cell(key, row.get(key)) for key in self.columns.values()] for row in self.rows]
+            console().print(table(self.title, list(self.columns), cells, right=right))
+
+    def _show_csv(self) -> None:
+        keys = list(self.columns.values())
+        writer = csv.DictWriter(sys.stdout, keys, extrasaction="ignore", lineterminator="\n")
+        writer.writeheader()
+        writer.writerows({key: row.get(key) for key in keys} for row in self.rows)
+
+
+_NUMBERS = ("seq", "round", "box", "boxes", "wagers", "version")
+
+
+def _cell(key: str, value: object) -> object:
+    if key.endswith("_cents") and isinstance(value, int):
+        return money(value)
+    if isinstance(value, list):
+        return " ".join(map(str, value))
+    return words(value) if key in ("hand", "type", "status", "phase", "outcome") and isinstance(value, str) else value

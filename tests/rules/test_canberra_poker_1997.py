@@ -323,8 +323,9 @@ def test_without_wagers_told_only_the_prizes_are_settled():
 
 @pytest.mark.parametrize("bad", [-1, True, 1.0, "1"])
 @pytest.mark.parametrize("field", ["wager_cents", "jackpot_bps", "losing", "winning", "returned", "split_before_cents"])
-def test_wagers_that_are_no_amounts_or_counts_are_refused(field, bad):
-    told = {"wager_cents": 1_00, "jackpot_bps": 7_000, "losing": 1, "winning": 1, "returned": 1} | {field: bad}
+@pytest.mark.parametrize("losing", [0, 1])
+def test_wagers_that_are_no_amounts_or_counts_are_refused_even_where_nobody_lost(field, bad, losing):
+    told = {"wager_cents": 1_00, "jackpot_bps": 7_000, "losing": losing, "winning": 1, "returned": 1} | {field: bad}
     with pytest.raises(RoundError):
         settle({3: FLUSH}, 50_000_00, 20_000_00, wagers=Wagers(**told))
 
@@ -346,6 +347,10 @@ def test_a_rounds_wagers_are_winning_void_or_losing_and_a_fold_and_an_undeclared
     assert claims == [Claim(1, RF, 50_000_00), Claim(2, DEAD_MAN, 50_000_00)]
     wagers = law.wagers_of(boxes, claims, wager_cents=1_00, jackpot_bps=7_000, split_before_cents=5_00)
     assert wagers == Wagers(1_00, 7_000, losing=3, winning=2, returned=3, split_before_cents=5_00)
+
+
+def test_the_first_wagers_ever_are_split_from_a_total_of_nothing():
+    assert law.wagers_of([], [], wager_cents=1_00, jackpot_bps=7_000).split_before_cents == 0
 
 
 @pytest.mark.parametrize("bad", [-1, True, 1.0, "1", None])
@@ -479,6 +484,11 @@ def test_a_maximum_payout_that_is_no_amount_of_money_is_refused_whoever_wins(max
 def test_each_box_names_the_clause_that_settles_it(dealer, cards, more, number):
     (result,) = law.settle_table(parse(dealer), [wagered(1, cards, **more)])
     assert result.clause == f"Gazette S89 of 1997 r {number}"
+
+
+def test_a_card_held_by_the_dealer_and_a_box_is_refused():
+    with pytest.raises(CardError, match="Ac is held by the dealer and by box 1"):
+        table(LOWEST_DEALER, "Ac Kc Qc Jc Tc")
 
 
 def test_one_wager_to_a_box_at_the_table_too():

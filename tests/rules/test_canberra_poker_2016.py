@@ -286,6 +286,12 @@ def test_a_claim_that_is_no_prize_of_2016_is_refused(hand):
         settle({3: hand}, 50_000_00)
 
 
+@pytest.mark.parametrize("hand", [None, 5, ["flush"], {"flush"}])
+def test_a_claim_names_its_hand(hand):
+    with pytest.raises(RoundError, match="box 3 claims with the name of a hand"):
+        settle({3: hand}, 50_000_00)
+
+
 def test_a_box_cannot_claim_twice():
     with pytest.raises(RoundError, match="box 3 claims twice"):
         law.settle_jackpot([Claim(3, SF), Claim(3, FLUSH)], Pools(0, 0), Approved())
@@ -580,7 +586,9 @@ def test_the_reset_never_lowers_the_jackpot():
 
 
 def test_without_a_reset_amount_the_jackpot_shows_what_is_truly_in_it():
-    assert settle({3: RF}, 50_000_00, 20_000_00).after == Pools(0, 20_000_00)
+    settlement = law.settle_jackpot([Claim(3, RF)], Pools(50_000_00, 20_000_00), Approved())
+    assert settlement.after == Pools(0, 20_000_00)
+    assert settlement.reset == Sources()
 
 
 @pytest.mark.parametrize("hand", [SF, FOUR, FULL, FLUSH])
@@ -695,7 +703,7 @@ def test_a_fold_loses_its_ante_and_any_bet_whatever_the_dealer_and_its_own_cards
 
 @pytest.mark.parametrize("bet", [None, 0, ANTE, BET - 1, BET + 1, 3 * ANTE])
 def test_a_bet_is_exactly_twice_the_ante(bet):
-    with pytest.raises(RoundError, match=r"exactly twice the ante of 1000 \(NI2016-268 r 7\.2\)"):
+    with pytest.raises(RoundError, match=rf"is {bet or 0} cents .* twice the ante of 1000 \(NI2016-268 r 7\.2\)"):
         table(LOWEST_DEALER, "As Ks Qs Js Ts", bet_cents=bet)
 
 
@@ -720,6 +728,21 @@ def test_a_box_that_neither_folds_nor_shows_its_cards_cannot_be_settled():
 def test_a_dealers_hand_with_the_wrong_number_of_cards_is_refused_in_2016(dealer):
     with pytest.raises(HandError):
         table(dealer, "As Ks Qs Js Ts")
+
+
+def test_one_player_to_a_box_at_the_table_too():
+    with pytest.raises(RoundError, match="box 1 is there twice"):
+        law.settle_table(parse(LOWEST_DEALER), [wagered(1, "As Ks Qs Js Ts"), wagered(1, "9s 8s 7s 6s 5s")])
+
+
+def test_the_highest_number_a_box_may_have_is_a_million():
+    assert law.claims([wagered(1_000_000, FLUSH_SPADES)]) == [Claim(1_000_000, FLUSH)]
+    with pytest.raises(RoundError, match="numbered from 1"):
+        law.claims([wagered(1_000_001, FLUSH_SPADES)])
+
+
+def test_a_wager_is_told_to_win_lose_or_push():
+    assert [str(outcome) for outcome in (Outcome.WIN, Outcome.LOSE, Outcome.PUSH)] == ["win", "lose", "push"]
 
 
 def test_a_card_held_by_the_dealer_and_a_box_is_refused():

@@ -504,6 +504,13 @@ def test_commission_where_two_tied_for_the_side_pot_only(table):
     assert charged(table, players) == (12_00, "15.2(a)(ii)")
 
 
+def test_one_player_alone_is_no_tie(table):
+    showdown = table.settle({1: ("", 50_00), 2: ("-", 0)}, rate=Commission(10, BIG_CAP))
+    assert (showdown.returned_to, showdown.returned_cents) == (1, 50_00)
+    assert (showdown.paid, showdown.commission_cents) == ({}, 0)
+    assert showdown.commission_clause != f"{table.law} r 15.2(c)"
+
+
 # --- 15.2(d): no commission where only antes and blinds are in ---
 
 

@@ -772,6 +772,7 @@ def test_a_random_showdown_is_settled_as_the_readings_say(instrument, win, seed,
         sum(play.put_in.values()) == sum(showdown.paid.values()) + showdown.commission_cents + showdown.returned_cents
     )
     assert not set(showdown.paid) & play.folded
+    assert list(showdown.paid) == sorted(showdown.paid)
     for pot in showdown.pots:
         assert set(pot.high_winners + pot.low_winners) <= set(pot.eligible)
     assert min(showdown.paid.values(), default=1) > 0

@@ -210,7 +210,9 @@ def test_trips_loses_below_three_of_a_kind_even_where_the_player_beats_the_deale
 
 @pytest.mark.parametrize("category", TRIPS_ODDS)
 def test_no_trips_wager_is_paid_nothing(category):
-    assert settle(*BEATS_THE_DEALER[category], trips_cents=0).trips.paid_cents == 0
+    board, dealer, hole = map(parse, BEATS_THE_DEALER[category])
+    (result,) = law.settle_table(board, dealer, [Player(1, hole, ANTE, ANTE, ANTE)])
+    assert result.trips.paid_cents == 0
 
 
 # --- 9.8: the play wager ---
@@ -260,6 +262,13 @@ def test_a_maximum_payout_that_is_no_amount_of_money_is_refused_whoever_wins(max
 def test_a_fold_loses_all_four_wagers_whatever_was_held(hole, play):
     result = settle("Ts Js Qs 2c 3d", "2h 3h", hole, folded=True, play_cents=play)
     assert [wager(result, name) for name in WAGERS] == [(LOSE, 0)] * 4
+
+
+def test_a_player_may_fold_with_ante_and_blind_alone_on_the_table():
+    board, dealer, hole = map(parse, BEATS_THE_DEALER[Category.ROYAL_FLUSH])
+    (result,) = law.settle_table(board, dealer, [Player(1, hole, ANTE, ANTE, folded=True)])
+    assert [wager(result, name) for name in WAGERS] == [(LOSE, 0)] * 4
+    assert result.ante.clause == "NI2025-411 r 8.6"
 
 
 def test_a_fold_loses_its_ante_too_where_the_dealer_does_not_qualify():

@@ -1,0 +1,156 @@
+"""`jackpot audit`: the audit trail, its verification, and its export; `jackpot report`: the daily report."""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from sqlalchemy import select
+
+from jackpot.cli.opening import DEFAULT_CONFIG, ConfigFile, Opened, opened
+from jackpot.cli.output import AsCsv, AsJson, Listing, console, money, print_json
+from jackpot.cli.output import table as table_of
+from jackpot.cli.queries import Before, Limit, TableOption
+from jackpot.store import audit, queries, reports
+from jackpot.store.audit import Verified
+from jackpot.store.chain import SITE
+from jackpot.store.errors import StoreError
+from jackpot.store.notes import Verifier
+from jackpot.store.queries import EventFilter, Page
+from jackpot.store.tables import chains
+
+app = typer.Typer(help="The audit trail.", no_args_is_help=True, rich_markup_mode=None)
+report_app = typer.Typer(help="Reports.", no_args_is_help=True, rich_markup_mode=None)
+
+ChainOption = Annotated[str | None, typer.Option("--chain", help=f"A jackpot's chain, or {SITE}.")]
+
+
+@app.command("list")
+def list_events(  # noqa: PLR0913 - a page's options and filters
+    *,
+    config: ConfigFile = DEFAULT_CONFIG,
+    chain: ChainOption = None,
+    since: Annotated[str | None, typer.Option(help="From this moment on, RFC 3339 in UTC.")] = None,
+    until: Annotated[str | None, typer.Option(help="Before this moment.")] = None,
+    kind: Annotated[str | None, typer.Option("--type", help="Only events of this type.")] = None,
+    table: TableOption = None,
+    actor: Annotated[str | None, typer.Option(help="Only what this actor did.")] = None,
+    before: Before = None,
+    limit: Limit = 50,
+    as_json: AsJson = False,
+    as_csv: AsCsv = False,
+) -> None:
+    """List events, the newest first."""
+    with opened(config) as site, site.database.reader() as connection:
+        page = Page(chain or site.jackpot(None), table, before, limit)
+        rows = queries.events(connection, page, EventFilter(since, until, kind, actor))
+    names = {"seq": "seq", "at": "at", "actor": "actor", "type": "type", "table": "table_id", "round": "round"}
+    Listing("Events", names | {"what": "data"}, rows).show(as_json=as_json, as_csv=as_csv)
+
+
+@app.command("verify")
+def verify(
+    file: Annotated[Path | None, typer.Argument(help="An exported trail; none verifies the store itself.")] = None,
+    *,
+    config: ConfigFile = DEFAULT_CONFIG,
+    key: Annotated[str | None, typer.Option(help="The site's public key, to verify a file without its store.")] = None,
+    as_json: AsJson = False,
+) -> int:
+    """Check chains, checkpoints and everything that is rebuilt from events; exit 1 if anything is wrong."""
+    if file is not None:
+        found = [audit.verify_file(file, Verifier.of(key) if key else _own_key(config))]
+    else:
+        with opened(config) as site:
+            found = [audit.verify(site.database, chain, site.verifier()) for chain in _every_chain(site)]
+    if as_json:
+        print_json([row._asdict() for row in found])
+    else:
+        for row in found:
+            console().print(_sentence(row))
+    return 1 if any(row.problem for row in found) else 0
+
+
+@app.command("export")
+def export(
+    file: Annotated[Path, typer.Argument(help="The new file.")],
+    *,
+    config: ConfigFile = DEFAULT_CONFIG,
+    chain: ChainOption = None,
+    as_json: AsJson = False,
+) -> None:
+    """Write a chain to a self-contained file that anybody can verify with the public key alone."""
+    if file.exists():
+        raise StoreError(f"{file} exists already: an export never writes over a file")
+    with opened(config) as site:
+        name = chain or site.jackpot(None)
+        signer = site.signer()
+        events = audit.export(site.database, name, file, signer)
+    if as_json:
+        print_json({"chain": name, "events": events, "file": str(file), "public_key": str(signer.verifier)})
+        return
+    console().print(f"{events} events of {name} are in {file}.", soft_wrap=True)
+    console().print(f"Verify it with: jackpot audit verify {file} --key {signer.verifier}", soft_wrap=True)
+
+
+@report_app.command("daily")
+def daily(
+    *,
+    config: ConfigFile = DEFAULT_CONFIG,
+    day: Annotated[str | None, typer.Option(help="The day, 2026-11-15; today if none.")] = None,
+    as_json: AsJson = False,
+    as_csv: AsCsv = False,
+) -> int:
+    """Show what moved each pool in a day, tying to the cent; exit 1 if a pool does not tie."""
+    with opened(config) as site, site.database.reader() as connection:
+        rows = reports.daily(connection, _day(day), site.settings.timezone)
+    title = f"Pools on {_day(day)}, {site.settings.timezone}"
+    if as_json or as_csv:
+        keys = [
+            "jackpot",
+            "pool",
+            "opening_cents",
+            *(f"{kind}_cents" for kind in reports.LINES),
+            "closing_cents",
+            "ties",
+        ]
+        Listing(title, {key: key for key in keys}, rows).show(as_json=as_json, as_csv=as_csv)
+    else:
+        _show_daily(title, rows)
+    return 0 if all(row["ties"] for row in rows) else 1
+
+
+def _show_daily(title: str, rows: list[dict[str, Any]]) -> None:
+    """A column for each pool, a line for each thing that moved it."""
+    names = [f"{row['jackpot']} {row['pool']}" for row in rows]
+    lines = ["opening", *(kind.value for kind in reports.LINES), "closing"]
+    cells = [[line, *(money(row[f"{line}_cents"]) for row in rows)] for line in lines]
+    cells.append(["ties to the cent", *("yes" if row["ties"] else "NO" for row in rows)])
+    console().print(table_of(title, ["", *names], cells, right=names))
+
+
+def _day(day: str | None) -> date:
+    if day is None:
+        return datetime.now(UTC).date()
+    try:
+        return date.fromisoformat(day)
+    except ValueError:
+        raise typer.BadParameter(f"{day!r} is not a day: write 2026-11-15") from None
+
+
+def _own_key(config: Path) -> Verifier:
+    with opened(config) as site:
+        return site.verifier()
+
+
+def _every_chain(site: Opened) -> list[str]:
+    with site.database.reader() as connection:
+        return list(connection.execute(select(chains.c.chain).order_by(chains.c.chain)).scalars())
+
+
+def _sentence(row: Verified) -> str:
+    if row.problem is None:
+        signed = f", {row.checkpoints} checkpoints" if row.checkpoints else ""
+        return f"{row.chain}: {row.events} events{signed}, nothing wrong. Head {row.head[:16]}…"
+    return f"{row.chain}: WRONG at {row.wrong_seq}: {row.problem}"

@@ -1,0 +1,102 @@
+"""What commands over the store begin with: the configuration, the database, the key, and who is acting."""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, NamedTuple
+
+import typer
+
+from jackpot import settings
+from jackpot.core.answers import Decision, Refused
+from jackpot.core.commands import Actor, Command
+from jackpot.settings import Settings, SettingsError
+from jackpot.store.book import Book, read_site
+from jackpot.store.database import Database
+from jackpot.store.errors import StoreError
+from jackpot.store.notes import Signer, Verifier
+from jackpot.store.queries import jackpot_ids
+from jackpot.store.schema import require_head
+from jackpot.tokens import operator_of
+
+ConfigFile = Annotated[Path, typer.Option("--config", envvar="JACKPOT_CONFIG", help="The configuration file.")]
+Token = Annotated[
+    str, typer.Option("--token", envvar="JACKPOT_TOKEN", help="The token of the operator who acts.", show_default=False)
+]
+DEFAULT_CONFIG = settings.DEFAULT_FILE
+
+
+class Opened(NamedTuple):
+    """A site's configuration and its open database."""
+
+    settings: Settings
+    database: Database
+
+    def signer(self) -> Signer:
+        """The site's private key."""
+        return Signer.of(_key_word(self.settings.key_file))
+
+    def verifier(self) -> Verifier:
+        """The site's public key."""
+        return self.signer().verifier
+
+    def actor(self, token: str) -> Actor:
+        """Who acts with this token."""
+        with self.database.reader() as connection:
+            return operator_of(read_site(connection), token).actor
+
+    def ask(self, command: Command, jackpot: str | None = None) -> Decision:
+        """Carry out one act on a jackpot, durably; with one jackpot at the site it need not be named."""
+        book = Book.open(self.database, self.jackpot(jackpot), owner())
+        outcome = book.ask([command])[0]
+        if isinstance(outcome, Refused):
+            raise outcome
+        return outcome
+
+    def jackpot(self, name: str | None) -> str:
+        """The jackpot that is meant."""
+        with self.database.reader() as connection:
+            known = jackpot_ids(connection)
+        if name is None and len(known) == 1:
+            return known[0]
+        if name not in known:
+            raise StoreError(f"name one of the site's jackpots with --jackpot: {', '.join(known) or 'there is none'}")
+        return name
+
+
+@contextmanager
+def opened(config: Path) -> Iterator[Opened]:
+    """A site's store, refused unless its schema is this program's."""
+    chosen = settings.read(config)
+    database = Database(chosen.database)
+    try:
+        _require_file(database)
+        require_head(database)
+        yield Opened(chosen, database)
+    finally:
+        database.close()
+
+
+def owner() -> str:
+    """Who owns what this process writes."""
+    return f"{socket.gethostname()}:{os.getpid()}"
+
+
+def _require_file(database: Database) -> None:
+    """A SQLite file that is not there would be made by opening it; a query must not do that."""
+    name = database.url.removeprefix("sqlite:///")
+    if database.is_sqlite and not Path(name).is_file():
+        raise StoreError(f"{name} is not there: make it with jackpot init, or restore a backup")
+
+
+def _key_word(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8").strip()
+    except FileNotFoundError:
+        raise SettingsError(f"the key file {path} is not there: it was made by jackpot init") from None
+    except UnicodeDecodeError:
+        raise SettingsError(f"the key file {path} is not a key") from None

@@ -1,0 +1,104 @@
+"""`jackpot pools`, `rounds`, `wins`, `tables`: the present state and history."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from jackpot.cli.opening import DEFAULT_CONFIG, ConfigFile, opened
+from jackpot.cli.output import AsCsv, AsJson, Listing
+from jackpot.store import queries
+from jackpot.store.queries import Page
+
+JackpotOption = Annotated[str | None, typer.Option("--jackpot", help="Only this jackpot.")]
+TableOption = Annotated[str | None, typer.Option("--table", help="Only this table.")]
+Before = Annotated[int | None, typer.Option(min=1, help="Go on below this seq: the last one of the page before.")]
+Limit = Annotated[int, typer.Option(min=1, max=queries.MOST_ROWS, help="Rows on a page.")]
+
+
+def pools(*, config: ConfigFile = DEFAULT_CONFIG, as_json: AsJson = False, as_csv: AsCsv = False) -> None:
+    """Show each jackpot's pools, its meter, and what the pools owe the house."""
+    with opened(config) as site, site.database.reader() as connection:
+        rows = queries.pools(connection)
+    columns = {
+        "jackpot": "jackpot",
+        "instrument": "instrument",
+        "meter": "meter_cents",
+        "reserve": "reserve_cents",
+        "awaiting confirmation": "payable_cents",
+        "advance owed": "advance_owed_cents",
+        "configuration": "config_version",
+        "tables": "tables",
+    }
+    Listing("Pools", columns, rows).show(as_json=as_json, as_csv=as_csv)
+
+
+def tables(
+    *,
+    config: ConfigFile = DEFAULT_CONFIG,
+    jackpot: JackpotOption = None,
+    as_json: AsJson = False,
+    as_csv: AsCsv = False,
+) -> None:
+    """Show each table: its round and phase, its lit boxes, and whether it is suspended."""
+    with opened(config) as site, site.database.reader() as connection:
+        rows = queries.floor(connection, site.jackpot(jackpot) if jackpot else None)
+    columns = {name: name for name in ("table", "jackpot", "boxes", "phase", "round", "lit", "suspended", "mode")}
+    Listing("Tables", columns, rows).show(as_json=as_json, as_csv=as_csv)
+
+
+def rounds(  # noqa: PLR0913 - a page's options
+    *,
+    config: ConfigFile = DEFAULT_CONFIG,
+    jackpot: JackpotOption = None,
+    table: TableOption = None,
+    before: Before = None,
+    limit: Limit = 50,
+    as_json: AsJson = False,
+    as_csv: AsCsv = False,
+) -> None:
+    """Show rounds, the newest first."""
+    with opened(config) as site, site.database.reader() as connection:
+        rows = queries.rounds(connection, Page(jackpot, table, before, limit))
+    columns = {
+        "seq": "seq",
+        "jackpot": "chain",
+        "table": "table_id",
+        "round": "round",
+        "phase": "phase",
+        "outcome": "outcome",
+        "wagers": "wagers",
+        "wagered": "wagered_cents",
+        "opened": "opened_at",
+        "ended": "ended_at",
+    }
+    Listing("Rounds", columns, rows).show(as_json=as_json, as_csv=as_csv)
+
+
+def wins(  # noqa: PLR0913 - a page's options
+    *,
+    config: ConfigFile = DEFAULT_CONFIG,
+    jackpot: JackpotOption = None,
+    table: TableOption = None,
+    before: Before = None,
+    limit: Limit = 50,
+    as_json: AsJson = False,
+    as_csv: AsCsv = False,
+) -> None:
+    """Show prizes, the newest first."""
+    with opened(config) as site, site.database.reader() as connection:
+        rows = queries.wins(connection, Page(jackpot, table, before, limit))
+    columns = {
+        "seq": "seq",
+        "at": "at",
+        "jackpot": "chain",
+        "table": "table_id",
+        "round": "round",
+        "box": "box",
+        "hand": "hand",
+        "prize": "amount_cents",
+        "status": "status",
+        "clause": "clause",
+    }
+    Listing("Prizes", columns, rows).show(as_json=as_json, as_csv=as_csv)

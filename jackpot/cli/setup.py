@@ -1,0 +1,164 @@
+"""`jackpot init`, `migrate`, `backup`, `restore`: making a site, and keeping it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Final
+
+import typer
+
+from jackpot import settings
+from jackpot.cli.opening import DEFAULT_CONFIG, ConfigFile, opened, owner
+from jackpot.cli.output import AsJson, console, print_json, table
+from jackpot.clock import now
+from jackpot.core.answers import Refused
+from jackpot.core.commands import Actor, CreateJackpot, LinkTable, Role
+from jackpot.core.site import INSTALLER, AddJackpot, AddOperator, AddTable
+from jackpot.core.state import Config
+from jackpot.settings import Settings, SettingsError
+from jackpot.store import backup as copies
+from jackpot.store.audit import write_checkpoint
+from jackpot.store.book import Book, SiteBook
+from jackpot.store.chain import SITE
+from jackpot.store.database import Database, shown
+from jackpot.store.errors import StoreError
+from jackpot.store.notes import Signer
+from jackpot.store.schema import migrate as bring_to_head
+from jackpot.tokens import new_token, token_hash
+from rules.instruments import DEFAULT
+from rules.prizes import FixedFrom
+
+MANAGERS: Final = ("manager1", "manager2")
+FIRST_CONFIG: Final = Config(
+    version=1,
+    wager_cents=200,
+    jackpot_bps=7_000,
+    reserve_bps=3_000,
+    reset_cents=1_000_000,
+    fixed_prizes_from=FixedFrom.RESERVE,
+    confirm=("royal_flush", "straight_flush"),
+)
+OPENING_JACKPOT_CENTS: Final = 1_000_000
+OPENING_RESERVE_CENTS: Final = 2_000_000
+
+
+def init(  # noqa: PLR0913 - one option for each thing a site is made of
+    *,
+    config: ConfigFile = DEFAULT_CONFIG,
+    site: Annotated[str, typer.Option(help="The site's id.")] = "casino",
+    jackpot: Annotated[str, typer.Option(help="The first jackpot's id.")] = "main",
+    rules: Annotated[str, typer.Option(help="The jackpot's instrument.")] = DEFAULT,
+    tables: Annotated[int, typer.Option(min=1, max=500, help="How many tables: t1, t2, …")] = 4,
+    boxes: Annotated[int, typer.Option(min=1, max=20, help="Boxes at each table.")] = 7,
+    broker: Annotated[str, typer.Option(help="The MQTT broker.")] = "mqtt://127.0.0.1:1883",
+    database: Annotated[str, typer.Option(help="sqlite:///file.db or postgresql://…")] = "sqlite:///jackpot.db",
+    as_json: AsJson = False,
+) -> None:
+    """Make a site: configuration, key, schema, two managers, a jackpot with its tables. Asks nothing."""
+    if config.exists():
+        raise SettingsError(f"{config} exists already: a site is made once")
+    chosen = _settings(config, site, broker, database)
+    made = settings.resolved(config, chosen)
+    if made.key_file.exists():
+        raise SettingsError(f"the key file {made.key_file} exists already: it may belong to another site")
+    tokens = _fill(Database(made.database), jackpot, rules, tables, boxes)
+    signer = Signer.new(site)
+    _write_secret(made.key_file, signer.word)
+    config.write_text(settings.written(chosen), encoding="utf-8")
+    _first_checkpoints(made, jackpot, signer)
+    if as_json:
+        print_json({"config": str(config), "public_key": str(signer.verifier), "tokens": tokens})
+        return
+    screen = console()
+    screen.print(f"The site {site} is made: {config}, its key {made.key_file}, its store {shown(made.database)}.")
+    screen.print(table("Tokens of the two managers, shown once", ("operator", "token"), tokens.items()))
+    screen.print(f"The public key, for auditors: {signer.verifier}")
+
+
+def migrate(*, config: ConfigFile = DEFAULT_CONFIG, as_json: AsJson = False) -> None:
+    """Bring the database's schema to head; a schema that is ahead of this program is refused."""
+    database = Database(settings.read(config).database)
+    before, after = bring_to_head(database)
+    database.close()
+    if as_json:
+        print_json({"before": before, "after": after})
+    else:
+        console().print(f"The schema is at {after}." if before != after else f"The schema was at {after} already.")
+
+
+def backup(
+    file: Annotated[Path, typer.Argument(help="The new file.")],
+    *,
+    config: ConfigFile = DEFAULT_CONFIG,
+    as_json: AsJson = False,
+) -> None:
+    """Write a consistent copy of the whole store to one file, and verify the copy."""
+    with opened(config) as site:
+        found = copies.backup(site.database, file, site.signer())
+    _report_copy(f"Copied to {file} and verified", found, as_json=as_json)
+
+
+def restore(
+    file: Annotated[Path, typer.Argument(help="A file made by jackpot backup.")],
+    *,
+    config: ConfigFile = DEFAULT_CONFIG,
+    as_json: AsJson = False,
+) -> None:
+    """Fill an empty database from a backup, and verify what was restored."""
+    chosen = settings.read(config)
+    database = Database(chosen.database)
+    signer = Signer.of(chosen.key_file.read_text(encoding="utf-8").strip())
+    found = copies.restore(database, file, signer.verifier)
+    database.close()
+    _report_copy(f"Restored from {file} and verified", found, as_json=as_json)
+
+
+def _report_copy(what: str, found: dict[str, int], *, as_json: bool) -> None:
+    if as_json:
+        print_json({"chains": found})
+        return
+    console().print(table(what, ("chain", "events"), found.items(), right=("events",)))
+
+
+def _settings(config: Path, site: str, broker: str, database: str) -> Settings:
+    key_file = Path(config.stem + ".key")
+    try:
+        return Settings(site=site, broker=broker, database=database, key_file=key_file)
+    except ValueError as error:
+        raise SettingsError(f"the site cannot be made: {error}") from None
+
+
+def _fill(database: Database, jackpot: str, rules: str, tables: int, boxes: int) -> dict[str, str]:
+    """The schema, the two managers, the jackpot and its tables; says the tokens."""
+    bring_to_head(database)
+    site = SiteBook.open(database, owner())
+    if site.site.operators:
+        raise StoreError(f"{shown(database.url)} holds a site already: init needs an empty database")
+    tokens = {name: new_token() for name in MANAGERS}
+    for name, token in tokens.items():
+        site.ask(AddOperator(now(), INSTALLER, name, Role.MANAGER, token_hash(token)))
+    first = Actor(MANAGERS[0], Role.MANAGER)
+    site.ask(AddJackpot(now(), first, jackpot))
+    opening = CreateJackpot(
+        now(), first, jackpot, rules, FIRST_CONFIG, MANAGERS[1], OPENING_JACKPOT_CENTS, OPENING_RESERVE_CENTS
+    )
+    names = [f"t{number}" for number in range(1, tables + 1)]
+    book = Book.open(database, jackpot, owner())
+    for outcome in book.ask([opening, *(LinkTable(now(), first, name, boxes) for name in names)]):
+        if isinstance(outcome, Refused):
+            raise outcome
+    for name in names:
+        site.ask(AddTable(now(), first, name, jackpot))
+    return tokens
+
+
+def _first_checkpoints(made: Settings, jackpot: str, signer: Signer) -> None:
+    database = Database(made.database)
+    for chain in (SITE, jackpot):
+        write_checkpoint(database, chain, signer)
+    database.close()
+
+
+def _write_secret(path: Path, word: str) -> None:
+    path.touch(mode=0o600, exist_ok=False)
+    path.write_text(word + "\n", encoding="utf-8")

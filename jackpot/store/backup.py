@@ -1,0 +1,93 @@
+"""A consistent copy of the whole store in one SQLite file, whatever the store is; and back."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+from sqlalchemy import select, text
+
+from jackpot.store import tables
+from jackpot.store.audit import verify, write_checkpoint
+from jackpot.store.bulk import insert_many
+from jackpot.store.database import Database, shown
+from jackpot.store.errors import StoreError
+from jackpot.store.notes import Signer, Verifier
+from jackpot.store.schema import migrate, require_head
+
+_AT_ONCE: Final = 5_000
+_ORDER: Final = (
+    tables.chains,
+    tables.events,
+    tables.transfers,
+    tables.balances,
+    tables.states,
+    tables.wagers,
+    tables.commands,
+    tables.rounds,
+    tables.payouts,
+    tables.checkpoints,
+)
+
+
+def backup(database: Database, path: Path, signer: Signer) -> dict[str, int]:
+    """Copy the store to a new file and verify the copy; says the events of each chain."""
+    if path.exists():
+        raise StoreError(f"{path} exists already: a backup never writes over a file")
+    for chain in _chains(database):
+        write_checkpoint(database, chain, signer)
+    unfinished = path.with_name(f"{path.name}.unfinished")
+    unfinished.unlink(missing_ok=True)
+    try:
+        copy = Database(f"sqlite:///{unfinished.absolute()}")
+        migrate(copy)
+        _copy(database, copy)
+        found = _verified(copy, signer.verifier)
+        with copy.writing.connect() as connection:
+            connection.execute(text("PRAGMA journal_mode=DELETE"))
+        copy.close()
+        unfinished.rename(path)
+    finally:
+        unfinished.unlink(missing_ok=True)
+    return found
+
+
+def restore(database: Database, path: Path, verifier: Verifier) -> dict[str, int]:
+    """Fill an empty store from a backup and verify it; the epoch grows, so that what is older is known as such."""
+    if not path.is_file():
+        raise StoreError(f"{path} is not there")
+    saved = Database(f"sqlite:///{path.absolute()}")
+    require_head(saved)
+    _verified(saved, verifier)
+    migrate(database)
+    if _chains(database):
+        raise StoreError(f"{shown(database.url)} is not empty: restore into an empty database")
+    _copy(saved, database)
+    saved.close()
+    return _verified(database, verifier)
+
+
+def _copy(source: Database, target: Database) -> None:
+    with source.reader() as reading, target.transaction() as writing:
+        for table in _ORDER:
+            rows = reading.execution_options(yield_per=_AT_ONCE).execute(select(table))
+            for part in rows.partitions(_AT_ONCE):
+                insert_many(writing, table, [tuple(row) for row in part])
+        writing.execute(tables.chains.update().values(epoch=tables.chains.c.epoch + 1))
+
+
+def _verified(database: Database, verifier: Verifier) -> dict[str, int]:
+    found = {}
+    for chain in _chains(database):
+        checked = verify(database, chain, verifier)
+        if checked.problem is not None:
+            raise StoreError(
+                f"{shown(database.url)}: the chain {chain} is wrong at {checked.wrong_seq}: {checked.problem}"
+            )
+        found[chain] = checked.events
+    return found
+
+
+def _chains(database: Database) -> list[str]:
+    with database.reader() as connection:
+        return list(connection.execute(select(tables.chains.c.chain).order_by(tables.chains.c.chain)).scalars())
