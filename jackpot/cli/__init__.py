@@ -69,7 +69,7 @@ def main() -> None:
 def run(arguments: list[str]) -> int:
     """Carry out one command; says its exit code."""
     try:
-        outcome = app_for(arguments)(arguments or ["--help"], standalone_mode=False)
+        outcome = app_for(arguments)(_or_help(arguments), standalone_mode=False)
     except typer.TyperException as error:
         return _refuse(error.format_message(), error.exit_code)
     except (typer.Abort, KeyboardInterrupt):
@@ -83,6 +83,12 @@ def run(arguments: list[str]) -> int:
             raise
         return _refuse(*refusal)
     return outcome if isinstance(outcome, int) else 0
+
+
+def _or_help(arguments: list[str]) -> list[str]:
+    """What was asked; nothing, or a group without a command, asks for help."""
+    group = len(arguments) == 1 and COMMANDS.get(arguments[0], ("", ""))[1].endswith("app")
+    return [*arguments, "--help"] if group or not arguments else arguments
 
 
 def _refuse(sentence: str, code: int) -> int:

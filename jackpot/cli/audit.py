@@ -21,8 +21,8 @@ from jackpot.store.notes import Verifier
 from jackpot.store.queries import EventFilter, Page
 from jackpot.store.tables import chains
 
-app = typer.Typer(help="The audit trail.", no_args_is_help=True, rich_markup_mode=None)
-report_app = typer.Typer(help="Reports.", no_args_is_help=True, rich_markup_mode=None)
+app = typer.Typer(help="The audit trail.", rich_markup_mode=None)
+report_app = typer.Typer(help="Reports.", rich_markup_mode=None)
 
 ChainOption = Annotated[str | None, typer.Option("--chain", help=f"A jackpot's chain, or {SITE}.")]
 

@@ -18,9 +18,9 @@ from jackpot.store.book import SiteBook, read_jackpot, read_site
 from jackpot.tokens import new_token, token_hash
 from rules.prizes import FixedFrom
 
-operator_app = typer.Typer(help="Operators.", no_args_is_help=True, rich_markup_mode=None)
-config_app = typer.Typer(help="Approved configurations.", no_args_is_help=True, rich_markup_mode=None)
-adjustment_app = typer.Typer(help="Moving money by hand, by two managers.", no_args_is_help=True, rich_markup_mode=None)
+operator_app = typer.Typer(help="Operators.", rich_markup_mode=None)
+config_app = typer.Typer(help="Approved configurations.", rich_markup_mode=None)
+adjustment_app = typer.Typer(help="Moving money by hand, by two managers.", rich_markup_mode=None)
 
 Name = Annotated[str, typer.Argument(help="The operator's name.")]
 Reason = Annotated[str, typer.Option(help="Why; it stays in the audit trail.")]

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import sqlite3
 from pathlib import Path
 from typing import Final
 
-from sqlalchemy import select, text
+from sqlalchemy import select
 
 from jackpot.store import tables
 from jackpot.store.audit import verify, write_checkpoint
@@ -43,9 +44,8 @@ def backup(database: Database, path: Path, signer: Signer) -> dict[str, int]:
         migrate(copy)
         _copy(database, copy)
         found = _verified(copy, signer.verifier)
-        with copy.writing.connect() as connection:
-            connection.execute(text("PRAGMA journal_mode=DELETE"))
         copy.close()
+        _one_file(unfinished)
         unfinished.rename(path)
     finally:
         unfinished.unlink(missing_ok=True)
@@ -65,6 +65,15 @@ def restore(database: Database, path: Path, verifier: Verifier) -> dict[str, int
     _copy(saved, database)
     saved.close()
     return _verified(database, verifier)
+
+
+def _one_file(path: Path) -> None:
+    """Leave nothing of the copy outside its file."""
+    connection = sqlite3.connect(path)
+    try:
+        connection.execute("PRAGMA journal_mode=DELETE")
+    finally:
+        connection.close()
 
 
 def _copy(source: Database, target: Database) -> None:
