@@ -28,21 +28,23 @@ from jackpot.core.state import (
 
 def evolve(jackpot: Jackpot, event: Event) -> Jackpot:
     """The jackpot after this event."""
-    if event.transfers:
-        jackpot = jackpot._replace(balances=posted(jackpot.balances, event.transfers))
+    balances = posted(jackpot.balances, event.transfers) if event.transfers else jackpot.balances
     change = _OF_THE_JACKPOT.get(event.type)
     if change is not None:
-        return change(jackpot, event)
-    table = jackpot.tables[event.table or ""]
-    jackpot, table = _OF_A_TABLE[event.type](jackpot, table, event)
+        return change(jackpot._replace(balances=balances), event)
+    table, split_version, split_cents = _OF_A_TABLE[event.type](jackpot, jackpot.tables[event.table or ""], event)
     mark = event.data.get("command")
     if mark is not None:
         answered = (mark["digest"], json.dumps(mark["answer"]))
         table = table._replace(commands={**table.commands, mark["id"]: answered})
-    return jackpot.with_table(table)
+    totals = jackpot.split_totals
+    if split_cents:
+        totals = {**totals, split_version: totals[split_version] + split_cents}
+    return jackpot._replace(balances=balances, split_totals=totals, tables={**jackpot.tables, table.id: table})
 
 
-Changed = tuple[Jackpot, Table]
+Changed = tuple[Table, int, int]
+"""The table after an event, and what the event adds to which configuration's split total."""
 
 
 def _created(jackpot: Jackpot, event: Event) -> Jackpot:
@@ -81,13 +83,13 @@ def _proposal_done(jackpot: Jackpot, event: Event) -> Jackpot:
     return jackpot._replace(proposals=left)
 
 
-def _opened(jackpot: Jackpot, table: Table, event: Event) -> Changed:
+def _opened(_jackpot: Jackpot, table: Table, event: Event) -> Changed:
     number = event.round or 0
     opened = Round(number, event.data["config_version"])
-    return jackpot, table._replace(phase=Phase.OPEN, number=number, round=opened, commands={})
+    return table._replace(phase=Phase.OPEN, number=number, round=opened, commands={}), 0, 0
 
 
-def _accepted(jackpot: Jackpot, table: Table, event: Event) -> Changed:
+def _accepted(_jackpot: Jackpot, table: Table, event: Event) -> Changed:
     played, data = _round(table), event.data
     wager = Wager(
         data["box"],
@@ -99,42 +101,41 @@ def _accepted(jackpot: Jackpot, table: Table, event: Event) -> Changed:
     )
     wagers = {**played.wagers, wager_key(wager.box, wager.wager_id): wager}
     pooled = wager.jackpot_cents + wager.reserve_cents
-    return _split(jackpot, played.config_version, pooled), table._replace(round=played._replace(wagers=wagers))
+    return table._replace(round=played._replace(wagers=wagers)), played.config_version, pooled
 
 
-def _closed(jackpot: Jackpot, table: Table, _event: Event) -> Changed:
-    return jackpot, table._replace(phase=Phase.CLOSED)
+def _closed(_jackpot: Jackpot, table: Table, _event: Event) -> Changed:
+    return table._replace(phase=Phase.CLOSED), 0, 0
 
 
-def _folded(jackpot: Jackpot, table: Table, event: Event) -> Changed:
+def _folded(_jackpot: Jackpot, table: Table, event: Event) -> Changed:
     played, box = _round(table), event.data["box"]
     folded = {**played.folded, box: event.data["reason"]}
-    return jackpot, table._replace(round=played._replace(folded=folded, declared=_without(played.declared, box)))
+    return table._replace(round=played._replace(folded=folded, declared=_without(played.declared, box))), 0, 0
 
 
-def _unfolded(jackpot: Jackpot, table: Table, event: Event) -> Changed:
+def _unfolded(_jackpot: Jackpot, table: Table, event: Event) -> Changed:
     played = _round(table)
-    return jackpot, table._replace(round=played._replace(folded=_without(played.folded, event.data["box"])))
+    return table._replace(round=played._replace(folded=_without(played.folded, event.data["box"]))), 0, 0
 
 
-def _declared(jackpot: Jackpot, table: Table, event: Event) -> Changed:
+def _declared(_jackpot: Jackpot, table: Table, event: Event) -> Changed:
     played, data = _round(table), event.data
     declaration = Declaration(tuple(data["cards"]), data["displayed_cents"])
     declared = {**played.declared, data["box"]: declaration}
-    return jackpot, table._replace(round=played._replace(declared=declared))
+    return table._replace(round=played._replace(declared=declared)), 0, 0
 
 
-def _settled(jackpot: Jackpot, table: Table, event: Event) -> Changed:
+def _settled(_jackpot: Jackpot, table: Table, event: Event) -> Changed:
     played, data = _round(table), event.data
     settled = played._replace(payouts=_payouts(data), lock=Lock(**data["lock"]), flows=flows_of(event.transfers))
-    jackpot = _split(jackpot, played.config_version, data["split_added_cents"])
-    return jackpot, table._replace(phase=_after(data), round=settled)
+    return table._replace(phase=_after(data), round=settled), played.config_version, data["split_added_cents"]
 
 
-def _confirmed(jackpot: Jackpot, table: Table, _event: Event) -> Changed:
+def _confirmed(_jackpot: Jackpot, table: Table, _event: Event) -> Changed:
     played = _round(table)
     paid = tuple(payout._replace(status=PayoutStatus.PAID) for payout in played.payouts)
-    return jackpot, table._replace(phase=Phase.IDLE, round=played._replace(payouts=paid))
+    return table._replace(phase=Phase.IDLE, round=played._replace(payouts=paid)), 0, 0
 
 
 def _corrected(jackpot: Jackpot, table: Table, event: Event) -> Changed:
@@ -145,14 +146,12 @@ def _corrected(jackpot: Jackpot, table: Table, event: Event) -> Changed:
         if cards is not None:
             declared[int(box)] = Declaration(tuple(cards), old.displayed_cents if old else 0)
     anew = played._replace(declared=declared, payouts=_payouts(data), flows=data["flows"])
-    if played.lock is not None:
-        least = played.lock.split_before_cents + data["split_added_cents"]
-        grown = max(0, least - jackpot.split_totals[played.config_version])
-        jackpot = _split(jackpot, played.config_version, grown)
-    return jackpot, table._replace(phase=_after(data), round=anew)
+    least = (played.lock.split_before_cents if played.lock else 0) + data["split_added_cents"]
+    grown = max(0, least - jackpot.split_totals[played.config_version])
+    return table._replace(phase=_after(data), round=anew), played.config_version, grown
 
 
-def _hand_voided(jackpot: Jackpot, table: Table, event: Event) -> Changed:
+def _hand_voided(_jackpot: Jackpot, table: Table, event: Event) -> Changed:
     played, data = _round(table), event.data
     key = wager_key(data["box"], data["wager_id"])
     returned = played.wagers[key]._replace(status=WagerStatus.RETURNED, reason=data["reason"])
@@ -161,10 +160,10 @@ def _hand_voided(jackpot: Jackpot, table: Table, event: Event) -> Changed:
         folded=_without(played.folded, data["box"]),
         declared=_without(played.declared, data["box"]),
     )
-    return jackpot, table._replace(round=changed)
+    return table._replace(round=changed), 0, 0
 
 
-def _round_voided(jackpot: Jackpot, table: Table, event: Event) -> Changed:
+def _round_voided(_jackpot: Jackpot, table: Table, event: Event) -> Changed:
     played, reason = _round(table), event.data["reason"]
     returned = {
         key: wager._replace(status=WagerStatus.RETURNED, reason=reason)
@@ -173,19 +172,19 @@ def _round_voided(jackpot: Jackpot, table: Table, event: Event) -> Changed:
         for key, wager in played.wagers.items()
     }
     voided = played._replace(wagers=returned, payouts=(), flows={}, declared={}, folded={}, lock=None)
-    return jackpot, table._replace(phase=Phase.IDLE, round=voided)
+    return table._replace(phase=Phase.IDLE, round=voided), 0, 0
 
 
-def _suspended(jackpot: Jackpot, table: Table, event: Event) -> Changed:
-    return jackpot, table._replace(suspended=table.suspended or event.data["cause"])
+def _suspended(_jackpot: Jackpot, table: Table, event: Event) -> Changed:
+    return table._replace(suspended=table.suspended or event.data["cause"]), 0, 0
 
 
-def _resumed(jackpot: Jackpot, table: Table, _event: Event) -> Changed:
-    return jackpot, table._replace(suspended=None)
+def _resumed(_jackpot: Jackpot, table: Table, _event: Event) -> Changed:
+    return table._replace(suspended=None), 0, 0
 
 
-def _mode_set(jackpot: Jackpot, table: Table, event: Event) -> Changed:
-    return jackpot, table._replace(tournament=event.data["tournament"], restricted=event.data["restricted"])
+def _mode_set(_jackpot: Jackpot, table: Table, event: Event) -> Changed:
+    return table._replace(tournament=event.data["tournament"], restricted=event.data["restricted"]), 0, 0
 
 
 _OF_THE_JACKPOT: Final[dict[EventType, Callable[[Jackpot, Event], Jackpot]]] = {
@@ -219,12 +218,6 @@ def _round(table: Table) -> Round:
     if table.round is None:
         raise AssertionError(f"table {table.id} has had no round")
     return table.round
-
-
-def _split(jackpot: Jackpot, version: int, cents: int) -> Jackpot:
-    if not cents:
-        return jackpot
-    return jackpot._replace(split_totals={**jackpot.split_totals, version: jackpot.split_totals[version] + cents})
 
 
 def _payouts(data: Mapping[str, Any]) -> tuple[Payout, ...]:

@@ -1,0 +1,280 @@
+"""The store beside the raw driver, in one run: python bench/store.py [--wagers 1000000]
+
+A batch of 200 wagers goes through decide, hash and commit; the very same rows are then written by the raw driver into
+a database of the same schema, in one transaction, as a hand would write it (executemany on SQLite, COPY on PostgreSQL).
+The two take turns, and the median of their turns counts.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sqlite3
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
+from typing import Any
+
+import psycopg
+from rich.console import Console
+from rich.table import Table
+from sqlalchemy import select
+
+from jackpot.core.commands import Actor, CloseWagers, CreateJackpot, LinkTable, OpenRound, PlaceWager, Role, Settle
+from jackpot.core.state import Config
+from jackpot.store import queries, tables
+from jackpot.store.book import Book
+from jackpot.store.database import Database
+from jackpot.store.schema import migrate
+from rules.prizes import FixedFrom
+
+AT = "2026-11-15T09:30:00.000Z"
+MANAGER, DEALER, PAD = Actor("max", Role.MANAGER), Actor("dealer"), Actor("pad")
+TABLES, BOXES, BATCH = 29, 7, 200
+CONFIG = Config(1, 200, 7_000, 3_000, 1_000_000, FixedFrom.RESERVE, ("royal_flush", "straight_flush"))
+BULK = (tables.events, tables.transfers, tables.wagers)
+
+
+class Floor:
+    """A jackpot whose tables play round after round."""
+
+    def __init__(self, database: Database) -> None:
+        self.book = Book.open(database, "main", "bench")
+        if not self.book.jackpot.id:
+            first = CreateJackpot(AT, MANAGER, "main", "canberra-poker-2016", CONFIG, "mia", 1_000_000, 2_000_000)
+            self.book.ask([first, *(LinkTable(AT, MANAGER, f"t{n}", BOXES) for n in range(TABLES))])
+
+    def open(self) -> list[PlaceWager]:
+        """Open a round at every table; says the wagers that can be placed."""
+        self.book.ask([OpenRound(AT, DEALER, f"t{n}") for n in range(TABLES)])
+        number = self.book.jackpot.tables["t0"].number
+        boxes = [(n, box) for n in range(TABLES) for box in range(1, BOXES + 1)][:BATCH]
+        return [PlaceWager(AT, PAD, f"t{n}", b, f"t{n}b{b}-{number:06d}", number, 200, ante=True) for n, b in boxes]
+
+    def end(self) -> None:
+        """Close and settle every round."""
+        number = self.book.jackpot.tables["t0"].number
+        names = [f"t{n}" for n in range(TABLES)]
+        self.book.ask(
+            [CloseWagers(AT, DEALER, t, number) for t in names] + [Settle(AT, DEALER, t, number) for t in names]
+        )
+
+
+def rows_since(database: Database, seq: int) -> dict[str, list[tuple[Any, ...]]]:
+    """What a batch wrote: the new rows, and the rows that changed."""
+    with database.reader() as connection:
+        found = {t.name: [tuple(r) for r in connection.execute(select(t).where(t.c.seq > seq))] for t in BULK}
+        for t in (tables.balances, tables.states, tables.chains):
+            found[t.name] = [tuple(r) for r in connection.execute(select(t))]
+    return found
+
+
+class RawSqlite:
+    """The same rows by sqlite3 alone."""
+
+    def __init__(self, path: Path) -> None:
+        migrate(Database(f"sqlite:///{path}"))
+        self.connection = sqlite3.connect(path)
+        for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON"):
+            self.connection.execute(f"PRAGMA {pragma}")
+        self.connection.execute("INSERT INTO chains VALUES ('main', 0, x'00', 1, 'raw')")
+        self.connection.commit()
+
+    def write(self, rows: dict[str, list[tuple[Any, ...]]]) -> None:
+        cursor, (_, seq, head, _, _) = self.connection.cursor(), rows["chains"][0]
+        cursor.execute("UPDATE chains SET seq = ?, head = ? WHERE chain = 'main'", (seq, head))
+        for table in BULK:
+            marks = ",".join("?" * len(table.columns))
+            cursor.executemany(f"INSERT INTO {table.name} VALUES ({marks})", rows[table.name])
+        for name in ("balances", "states"):
+            cursor.executemany(f"INSERT OR REPLACE INTO {name} VALUES (?,?,?)", rows[name])
+        self.connection.commit()
+
+
+class RawPostgres:
+    """The same rows by psycopg's COPY alone."""
+
+    def __init__(self, url: str) -> None:
+        migrate(Database(url))
+        self.connection = psycopg.connect(url)
+        self.connection.execute("INSERT INTO chains VALUES ('main', 0, '', 1, 'raw')")
+        self.connection.commit()
+
+    def write(self, rows: dict[str, list[tuple[Any, ...]]]) -> None:
+        cursor, (_, seq, head, _, _) = self.connection.cursor(), rows["chains"][0]
+        cursor.execute("UPDATE chains SET seq = %s, head = %s WHERE chain = 'main'", (seq, head))
+        for table in BULK:
+            with cursor.copy(f"COPY {table.name} FROM STDIN") as copy:
+                for row in rows[table.name]:
+                    copy.write_row(row)
+        for name, column, key in (("balances", "balance_cents", "account"), ("states", "body", "part")):
+            cursor.executemany(
+                f"INSERT INTO {name} VALUES (%s,%s,%s) "
+                f"ON CONFLICT (chain, {key}) DO UPDATE SET {column} = excluded.{column}",
+                rows[name],
+            )
+        self.connection.commit()
+
+
+def race(floor: Floor, raw: RawSqlite | RawPostgres, turns: int) -> tuple[float, float]:
+    """Median microseconds a wager, (ours, raw), in turns."""
+    ours, theirs = [], []
+    for _ in range(turns):
+        floor_wagers = floor.open()
+        opened = floor.book.chain.head.seq
+        start = time.perf_counter()
+        floor.book.ask(floor_wagers)
+        ours.append((time.perf_counter() - start) / BATCH * 1e6)
+        rows = rows_since(floor.book.chain.database, opened)
+        start = time.perf_counter()
+        raw.write(rows)
+        theirs.append((time.perf_counter() - start) / BATCH * 1e6)
+        floor.end()
+    return statistics.median(ours), statistics.median(theirs)
+
+
+def cost(floor: Floor, turns: int) -> float:
+    """Median microseconds a wager of a batch."""
+    found = []
+    for _ in range(turns):
+        wagers = floor.open()
+        start = time.perf_counter()
+        floor.book.ask(wagers)
+        found.append((time.perf_counter() - start) / BATCH * 1e6)
+        floor.end()
+    return statistics.median(found)
+
+
+def fill(floor: Floor, wagers: int) -> None:
+    """Play until so many wagers are stored."""
+    for _ in range(wagers // BATCH):
+        floor.book.ask(floor.open())
+        floor.end()
+
+
+def timed(call: Callable[[], object]) -> float:
+    start = time.perf_counter()
+    call()
+    return (time.perf_counter() - start) * 1e3
+
+
+def slowest_page(database: Database) -> float:
+    """Milliseconds of the slowest page an operator may ask for."""
+    asked: list[Callable[[Any], object]] = []
+    for before in (None, 1_000, 500_000):
+        page = queries.Page("main", None, before)
+        asked += [
+            lambda c, page=page: queries.rounds(c, page),
+            lambda c, page=page: queries.wins(c, page),
+            lambda c, page=page: queries.events(c, page, queries.EventFilter()),
+            lambda c, page=page: queries.events(c, page, queries.EventFilter(type="round_settled")),
+            lambda c, page=page: queries.events(c, page._replace(table="t3"), queries.EventFilter()),
+            lambda c, page=page: queries.events(c, page, queries.EventFilter(actor="nobody", type="round_opened")),
+        ]
+    with database.reader() as connection:
+        for query in asked:
+            query(connection)
+        return max(timed(lambda query=query: query(connection)) for query in asked)
+
+
+@contextmanager
+def postgres() -> Iterator[str]:
+    sys.path.insert(0, str(Path(__file__).parent.parent / "tests" / "store"))
+    from postgres import server  # type: ignore[import-not-found]
+
+    with server() as url:
+        yield url
+
+
+def start_up(url: str) -> tuple[float, float]:
+    """(seconds, megabytes) of a new process that opens the store."""
+    code = (
+        "import resource, sys, time; t = time.perf_counter();"
+        "from jackpot.store.book import Book; from jackpot.store.database import Database;"
+        "Book.open(Database(sys.argv[1]), 'main', 'again');"
+        "print(time.perf_counter() - t, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)"
+    )
+    done = subprocess.run([sys.executable, "-c", code, url], capture_output=True, text=True, check=True)
+    seconds, megabytes = map(float, done.stdout.split())
+    return seconds, megabytes
+
+
+def main() -> int:
+    arguments = argparse.ArgumentParser(description="The store beside the raw driver.")
+    arguments.add_argument("--turns", type=int, default=30)
+    arguments.add_argument("--wagers", type=int, default=0, help="also measure with this many wagers stored")
+    arguments.add_argument("--no-postgres", action="store_true")
+    chosen = arguments.parse_args()
+    lines: list[tuple[str, str, str, bool]] = []
+    with tempfile.TemporaryDirectory() as folder, nullcontext(None) if chosen.no_postgres else postgres() as server:
+        url = f"sqlite:///{folder}/ours.db"
+        database = Database(url)
+        migrate(database)
+        floor = Floor(database)
+        cost(floor, 3)
+        ours, raw = race(floor, RawSqlite(Path(folder) / "raw.db"), chosen.turns)
+        lines.append(
+            (
+                "SQLite, 200 wagers a batch",
+                f"{ours:.1f} µs, raw {raw:.1f}: {raw / ours:.0%} of raw",
+                "≥ 35 %",
+                raw / ours >= 0.35,
+            )
+        )
+        if server is not None:
+            lines.append(_postgres_line(server, chosen.turns))
+        if chosen.wagers:
+            lines += _full_lines(database, floor, url, chosen)
+    table = Table(title="Store", title_justify="left")
+    for column in ("what", "measured", "target", ""):
+        table.add_column(column)
+    for what, measured, target, met in lines:
+        table.add_row(what, measured, target, "met" if met else "MISSED")
+    Console(width=130, highlight=False).print(table)
+    return 0 if all(met for *_, met in lines) else 1
+
+
+def _postgres_line(server: str, turns: int) -> tuple[str, str, str, bool]:
+    with psycopg.connect(server, autocommit=True) as connection:
+        connection.execute("CREATE DATABASE ours")
+        connection.execute("CREATE DATABASE raw")
+    database = Database(server.replace("/postgres", "/ours"))
+    migrate(database)
+    floor = Floor(database)
+    cost(floor, 3)
+    ours, raw = race(floor, RawPostgres(server.replace("/postgres", "/raw")), turns)
+    database.close()
+    return (
+        "PostgreSQL, 200 wagers a batch",
+        f"{ours:.1f} µs, raw COPY {raw:.1f}: {raw / ours:.0%} of raw",
+        "≥ 30 %",
+        raw / ours >= 0.30,
+    )
+
+
+def _full_lines(
+    database: Database, floor: Floor, url: str, chosen: argparse.Namespace
+) -> list[tuple[str, str, str, bool]]:
+    empty = cost(floor, chosen.turns)
+    fill(floor, chosen.wagers)
+    full = cost(floor, chosen.turns)
+    page = slowest_page(database)
+    seconds, megabytes = start_up(url)
+    return [
+        (
+            f"with {chosen.wagers:,} wagers stored",
+            f"{full:.1f} µs, empty {empty:.1f}: {full / empty:.2f} ×",
+            "≤ 1.10 ×",
+            full / empty <= 1.10,
+        ),
+        ("slowest page", f"{page:.1f} ms", "≤ 50 ms", page <= 50),
+        ("start-up", f"{seconds:.2f} s, {megabytes:.0f} MB", "< 2 s, < 200 MB", seconds < 2 and megabytes < 200),
+    ]
+
+
+if __name__ == "__main__":
+    sys.exit(main())
