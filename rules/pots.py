@@ -1,7 +1,8 @@
 """Pots, commission and their division in Canberra Manila and Stud (NI2005-64 and NI2005-74 rr 13-15, reading 29).
 
 Choices where the text is silent, beside the readings:
-- Money that folded players put in beyond the stake of every player still in joins the last pot: it stays in (r 4.6),
+- The part of the highest stake that nobody met goes back even to a player who folded since (reading 29). Money that
+  several folded players put in beyond the stake of every player still in joins the last pot: it stays in (r 4.6),
   and nobody else can claim it.
 - In a high/low game where no low hand qualifies, there is one half only, so a tie for it is a tie in the sense of
   r 15.2(c).

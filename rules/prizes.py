@@ -114,6 +114,14 @@ def split(total_before_cents: int, amount_cents: int, jackpot_bps: int) -> tuple
     return jackpot, amount_cents - jackpot
 
 
+def split_in_turn(
+    total_before_cents: int, amount_cents: int, jackpot_bps: int, times: int
+) -> tuple[tuple[int, int], ...]:
+    """So many equal wagers, each split on the total of all before it."""
+    totals = (total_before_cents + n * amount_cents for n in range(times))
+    return tuple(split(total, amount_cents, jackpot_bps) for total in totals)
+
+
 def right_to_left(claims: Sequence[Claim]) -> list[Claim]:
     """From the box at the dealer's right, the highest number, down (reading 8)."""
     boxes = [claim.box for claim in claims]

@@ -22,6 +22,7 @@ from jackpot.core.events import Event, EventType
 from jackpot.core.ledger import NEVER_NEGATIVE, POOLS, Account, Kind, Transfer
 from jackpot.core.rounds import require_supervisor
 from jackpot.core.state import Config, Jackpot, Proposal, Table
+from rules.errors import OptionError
 from rules.odds import Configuration, prize_table, solvency
 from rules.prizes import WHOLE_BPS, FixedFrom
 from rules.round import MOST_CENTS
@@ -36,9 +37,12 @@ def create_jackpot(jackpot: Jackpot, asked: CreateJackpot) -> Decision:
     _require_manager(asked.actor)
     if jackpot.id:
         raise Refused(Error.MAKES_NO_SENSE, f"the jackpot {jackpot.id} exists already")
-    prizes = prize_table(asked.instrument)
+    try:
+        prizes = prize_table(asked.instrument)
+    except OptionError as error:
+        raise Refused(Error.MAKES_NO_SENSE, str(error)) from None
     _require_sensible(asked.config, (*prizes.percent, *prizes.fixed_cents))
-    if asked.approved_by == asked.actor.name:
+    if asked.approved_by in ("", asked.actor.name):
         raise Refused(Error.SAME_PERSON, "the first configuration too needs a second manager")
     amounts = ((Account.JACKPOT, asked.jackpot_cents), (Account.RESERVE, asked.reserve_cents))
     for pool, cents in amounts:

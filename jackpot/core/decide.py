@@ -41,9 +41,16 @@ _OF_THE_JACKPOT: Final[dict[type, Callable[..., Decision]]] = {
 
 def decide(jackpot: Jackpot, asked: Command | Identified) -> Decision:
     """Carry out a command: events and an answer, or `Refused` and nothing changed."""
+    if type(asked) is commands.Identified:
+        return _once(jackpot, asked)
+    decision = _carry_out(jackpot, asked)
+    if cast("Command", asked).actor.role is commands.Role.AUDITOR:
+        raise Refused(Error.FORBIDDEN, "an auditor reads and never acts")
+    return decision
+
+
+def _carry_out(jackpot: Jackpot, asked: Command | Identified) -> Decision:
     kind = type(asked)
-    if kind is commands.Identified:
-        return _once(jackpot, cast("Identified", asked))
     if kind in _OF_THE_JACKPOT:
         return _OF_THE_JACKPOT[kind](jackpot, asked)
     table = _table(jackpot, cast("OfATable", asked))

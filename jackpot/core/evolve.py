@@ -128,8 +128,12 @@ def _declared(_jackpot: Jackpot, table: Table, event: Event) -> Changed:
 
 def _settled(_jackpot: Jackpot, table: Table, event: Event) -> Changed:
     played, data = _round(table), event.data
-    settled = played._replace(payouts=_payouts(data), lock=Lock(**data["lock"]), flows=flows_of(event.transfers))
-    return table._replace(phase=_after(data), round=settled), played.config_version, data["split_added_cents"]
+    flows = flows_of(event.transfers)
+    pooled = _pooled(data)
+    settled = played._replace(
+        payouts=_payouts(data), lock=Lock(**data["lock"]), flows=flows, posted=flows, pooled=pooled
+    )
+    return table._replace(phase=_after(data), round=settled), played.config_version, sum(map(sum, pooled))
 
 
 def _confirmed(_jackpot: Jackpot, table: Table, _event: Event) -> Changed:
@@ -138,17 +142,23 @@ def _confirmed(_jackpot: Jackpot, table: Table, _event: Event) -> Changed:
     return table._replace(phase=Phase.IDLE, round=played._replace(payouts=paid)), 0, 0
 
 
-def _corrected(jackpot: Jackpot, table: Table, event: Event) -> Changed:
+def _corrected(_jackpot: Jackpot, table: Table, event: Event) -> Changed:
     played, data = _round(table), event.data
     declared = dict(played.declared)
     for box, cards in data["hands"].items():
-        old = declared.pop(int(box), None)
+        old = declared.pop(int(box))
         if cards is not None:
-            declared[int(box)] = Declaration(tuple(cards), old.displayed_cents if old else 0)
-    anew = played._replace(declared=declared, payouts=_payouts(data), flows=data["flows"])
-    least = (played.lock.split_before_cents if played.lock else 0) + data["split_added_cents"]
-    grown = max(0, least - jackpot.split_totals[played.config_version])
-    return table._replace(phase=_after(data), round=anew), played.config_version, grown
+            declared[int(box)] = Declaration(tuple(cards), old.displayed_cents)
+    pooled = _pooled(data)
+    anew = played._replace(
+        declared=declared,
+        payouts=_payouts(data),
+        flows=data["flows"],
+        posted=flows_of(event.transfers, played.posted),
+        pooled=pooled,
+    )
+    added = sum(map(sum, pooled[len(played.pooled) :]))
+    return table._replace(phase=_after(data), round=anew), played.config_version, added
 
 
 def _hand_voided(_jackpot: Jackpot, table: Table, event: Event) -> Changed:
@@ -171,7 +181,9 @@ def _round_voided(_jackpot: Jackpot, table: Table, event: Event) -> Changed:
         else wager
         for key, wager in played.wagers.items()
     }
-    voided = played._replace(wagers=returned, payouts=(), flows={}, declared={}, folded={}, lock=None)
+    voided = played._replace(
+        wagers=returned, payouts=(), flows={}, posted={}, pooled=(), declared={}, folded={}, lock=None
+    )
     return table._replace(phase=Phase.IDLE, round=voided), 0, 0
 
 
@@ -222,6 +234,10 @@ def _round(table: Table) -> Round:
 
 def _payouts(data: Mapping[str, Any]) -> tuple[Payout, ...]:
     return tuple(Payout(**{**plain, "status": PayoutStatus(plain["status"])}) for plain in data["payouts"])
+
+
+def _pooled(data: Mapping[str, Any]) -> tuple[tuple[int, int], ...]:
+    return tuple((to_jackpot, to_reserve) for to_jackpot, to_reserve in data["pooled"])
 
 
 def _after(data: Mapping[str, Any]) -> Phase:

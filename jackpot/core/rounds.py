@@ -20,7 +20,7 @@ from jackpot.core.commands import (
     VoidRound,
 )
 from jackpot.core.events import Event, EventType
-from jackpot.core.ledger import Account, Kind, Purse, Transfer
+from jackpot.core.ledger import POOLS, Account, Kind, Purse, Transfer
 from jackpot.core.settlement import BOOMERANG, flows_of, prize_alone, settle
 from jackpot.core.state import (
     Declaration,
@@ -100,11 +100,11 @@ def settle_round(jackpot: Jackpot, table: Table, asked: Settle) -> Decision:
     config = jackpot.configs[played.config_version]
     pools = _pools(jackpot)
     lock = Lock(pools.jackpot_cents, pools.reserve_cents, jackpot.split_totals[config.version])
-    settled = settle(jackpot.instrument, played, config, lock)
+    settled = settle(jackpot.instrument, played, config, lock, lock.split_before_cents)
     data = {
         "payouts": [_plain(payout) for payout in settled.payouts],
         "lock": lock._asdict(),
-        "split_added_cents": settled.split_added_cents,
+        "pooled": [list(shares) for shares in settled.pooled],
         "ends": not _any_pending(settled.payouts),
     }
     event = _event(EventType.ROUND_SETTLED, table, asked, data, settled.transfers)
@@ -137,7 +137,7 @@ def correct(jackpot: Jackpot, table: Table, asked: Correct) -> Decision:
     config = jackpot.configs[played.config_version]
     if played.lock is None:
         raise AssertionError("a pending round has its lock")
-    settled = settle(jackpot.instrument, truly, config, played.lock)
+    settled = settle(jackpot.instrument, truly, config, played.lock, jackpot.split_totals[config.version])
     transfers = _differences(jackpot, played.flows, flows_of(settled.transfers))
     before = {payout.box: payout for payout in played.payouts}
     changed = [box for box, old in before.items() if _unlike(old, settled.payouts)]
@@ -146,7 +146,7 @@ def correct(jackpot: Jackpot, table: Table, asked: Correct) -> Decision:
         "reason": asked.reason,
         "payouts": [_plain(payout) for payout in settled.payouts],
         "changed": sorted(changed),
-        "split_added_cents": settled.split_added_cents,
+        "pooled": [list(shares) for shares in settled.pooled],
         "flows": dict(flows_of(settled.transfers)),
         "ends": not _any_pending(settled.payouts),
     }
@@ -169,7 +169,7 @@ def void_round(jackpot: Jackpot, table: Table, asked: VoidRound) -> Decision:
     """Every wager goes back and every posting of the round is reversed, by new entries (reading 13)."""
     played = _require_voidable(table, asked.round, asked.actor, (Phase.OPEN, Phase.CLOSED, Phase.PENDING))
     purse = Purse(jackpot.balances, Kind.VOID)
-    _reverse(purse, played.flows)
+    _reverse(purse, played.posted)
     standing = [wager for wager in played.wagers.values() if wager.status is WagerStatus.ACCEPTED]
     for wager in standing:
         _give_back(purse, jackpot.instrument, wager)
@@ -244,35 +244,39 @@ def _with_true_hands(table: Table, played: Round, hands: Mapping[int, tuple[str,
         _require_wager(table, played, box)
         if box in played.folded:
             raise Refused(Error.FOLDED, f"box {box} folded, and a fold wins nothing")
+        if box not in played.declared:
+            raise Refused(Error.MAKES_NO_SENSE, f"box {box} was not declared before the lock, so it cannot win")
     without = {box: told for box, told in played.declared.items() if box not in hands}
     true_cards = _require_cards(
         played._replace(declared=without), {box: cards for box, cards in hands.items() if cards is not None}
     )
     declared = dict(without)
     for box, cards in true_cards.items():
-        old = played.declared.get(box)
-        declared[box] = Declaration(cards, old.displayed_cents if old else 0)
+        declared[box] = Declaration(cards, played.declared[box].displayed_cents)
     return played._replace(declared=declared)
 
 
 def _differences(jackpot: Jackpot, old: Mapping[str, int], new: Mapping[str, int]) -> tuple[Transfer, ...]:
-    """What must move today so that the flows are the new ones: first back into the pools, then out of them."""
+    """What must move today so that the flows are the new ones: first back, then the prizes, and the reset last."""
     purse = Purse(jackpot.balances, Kind.CORRECTION)
     changes = {flow: new.get(flow, 0) - old.get(flow, 0) for flow in sorted({*old, *new})}
     _reverse(purse, {flow: -cents for flow, cents in changes.items() if cents < 0})
-    for flow, cents in changes.items():
-        if cents > 0:
-            source, target = map(Account, flow.split(">"))
-            purse.move(source, target, cents)
+    more = [(*_ends(flow), cents) for flow, cents in changes.items() if cents > 0]
+    for source, target, cents in sorted(more, key=lambda move: move[1] in POOLS):
+        purse.move(source, target, cents)
     return tuple(purse.transfers)
 
 
 def _reverse(purse: Purse, flows: Mapping[str, int]) -> None:
     """Move flows back, those that bring money to a pool before those that take it away."""
-    pools = (Account.JACKPOT, Account.RESERVE)
-    moves = [(Account(flow.split(">")[1]), Account(flow.split(">")[0]), cents) for flow, cents in flows.items()]
-    for held, giver, cents in sorted(moves, key=lambda move: move[0] in pools):
-        purse.move(held, giver, cents)
+    moves = [(*_ends(flow), cents) for flow, cents in flows.items()]
+    for giver, holder, cents in sorted(moves, key=lambda move: move[1] in POOLS):
+        purse.move(holder, giver, cents)
+
+
+def _ends(flow: str) -> tuple[Account, Account]:
+    source, target = flow.split(">")
+    return Account(source), Account(target)
 
 
 def _give_back(purse: Purse, instrument: str, wager: Wager) -> None:

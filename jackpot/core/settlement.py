@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Final, NamedTuple
 
 from jackpot.core.ledger import Account, Kind, Transfer
@@ -10,48 +11,58 @@ from jackpot.core.state import Config, Declaration, Lock, Payout, PayoutStatus, 
 from rules import Cards, parse
 from rules.canberra import Box
 from rules.instruments import canberra_poker_1997, canberra_poker_2016
-from rules.prizes import Approved, Claim, Pools, Settlement, Sources
+from rules.prizes import Approved, Claim, Pools, Sources, split_in_turn
 from rules.prizes import Payout as Prize
 
 BOOMERANG: Final = canberra_poker_1997.INSTRUMENT.id
 
 
 class Settled(NamedTuple):
-    """A round settled: its prizes in payout order, the entries, and what it added to the split's total."""
+    """A round settled: its prizes in payout order, the entries, and how its losing wagers were split (1997)."""
 
     payouts: tuple[Payout, ...]
     transfers: tuple[Transfer, ...]
-    split_added_cents: int
+    pooled: tuple[tuple[int, int], ...]
 
 
-def settle(instrument: str, played: Round, config: Config, lock: Lock) -> Settled:
-    """Settle a round on the pools as at its lock."""
+def settle(instrument: str, played: Round, config: Config, lock: Lock, split_total_cents: int) -> Settled:
+    """Settle a round on the pools as at its lock; wagers not pooled yet are split on the total of today."""
     boxes = [_box(played, wager) for wager in played.wagers.values() if wager.status is WagerStatus.ACCEPTED]
     pools = Pools(lock.jackpot_cents, lock.reserve_cents)
     approved = Approved(config.fixed_prizes_from, config.reset_cents)
+    pooled: tuple[tuple[int, int], ...] = ()
+    between: list[Transfer] = []
     if instrument == BOOMERANG:
         claims = canberra_poker_1997.claims(boxes, 0)
         wagers = canberra_poker_1997.wagers_of(
-            boxes,
-            claims,
-            wager_cents=config.wager_cents,
-            jackpot_bps=config.jackpot_bps,
-            split_before_cents=lock.split_before_cents,
+            boxes, claims, wager_cents=config.wager_cents, jackpot_bps=config.jackpot_bps
         )
-        settlement, pooled = canberra_poker_1997.settle_jackpot(claims, pools, approved, wagers)
-        added = wagers.losing * config.wager_cents
-        pooling = [
-            (Account.JACKPOT, pooled.jackpot_cents),
-            (Account.RESERVE, pooled.reserve_cents),
-            (Account.HOUSE, pooled.house_cents),
-            (Account.PLAYERS, pooled.returned_cents),
-        ]
-        between = [Transfer(Account.WAGERS, target, c, Kind.CONTRIBUTION) for target, c in pooling if c]
+        pooled = _pooled(played.pooled, wagers.losing, config, split_total_cents)
+        settlement, moved = canberra_poker_1997.settle_jackpot(claims, pools, approved, replace(wagers, splits=pooled))
+        between = _pooling(moved)
     else:
-        settlement, between, added = _settle_2016(canberra_poker_2016.claims(boxes), pools, approved), [], 0
+        settlement = canberra_poker_2016.settle_jackpot(canberra_poker_2016.claims(boxes), pools, approved)
     payouts = tuple(_payout(payout, config) for payout in settlement.payouts)
     prizes = [transfer for payout in payouts for transfer in _entries(payout)]
-    return Settled(payouts, (*prizes, *between, *_reset(settlement.reset)), added)
+    return Settled(payouts, (*prizes, *between, *_reset(settlement.reset)), pooled)
+
+
+def _pooled(
+    before: tuple[tuple[int, int], ...], losing: int, config: Config, split_total_cents: int
+) -> tuple[tuple[int, int], ...]:
+    """How the losing wagers are split: those pooled already as they were, the others on the total so far."""
+    kept = before[:losing]
+    return kept + split_in_turn(split_total_cents, config.wager_cents, config.jackpot_bps, losing - len(kept))
+
+
+def _pooling(moved: canberra_poker_1997.Pooled) -> list[Transfer]:
+    targets = (
+        (Account.JACKPOT, moved.jackpot_cents),
+        (Account.RESERVE, moved.reserve_cents),
+        (Account.HOUSE, moved.house_cents),
+        (Account.PLAYERS, moved.returned_cents),
+    )
+    return [Transfer(Account.WAGERS, target, cents, Kind.CONTRIBUTION) for target, cents in targets if cents]
 
 
 def prize_alone(instrument: str, declaration: Declaration, config: Config, pools: Pools) -> tuple[str, str | None, int]:
@@ -65,20 +76,20 @@ def prize_alone(instrument: str, declaration: Declaration, config: Config, pools
     else:
         prize = canberra_poker_2016.prize_hand(hand)
         claims = [Claim(1, prize)] if prize else []
-        settlement = _settle_2016(claims, pools, Approved(config.fixed_prizes_from))
+        settlement = canberra_poker_2016.settle_jackpot(claims, pools, Approved(config.fixed_prizes_from))
     return hand.category.value, prize, sum(payout.amount_cents for payout in settlement.payouts)
 
 
-def flows_of(transfers: Iterable[Transfer]) -> Mapping[str, int]:
-    """What moved between each two accounts, in all."""
-    flows: dict[str, int] = {}
+def flows_of(transfers: Iterable[Transfer], before: Mapping[str, int] | None = None) -> Mapping[str, int]:
+    """What moved between each two accounts, net, on top of what moved before."""
+    flows = dict(before or {})
     for source, target, amount, _ in transfers:
-        flows[f"{source}>{target}"] = flows.get(f"{source}>{target}", 0) + amount
-    return flows
-
-
-def _settle_2016(claims: list[Claim], pools: Pools, approved: Approved) -> Settlement:
-    return canberra_poker_2016.settle_jackpot(claims, pools, approved)
+        back = min(amount, flows.get(f"{target}>{source}", 0))
+        if back:
+            flows[f"{target}>{source}"] -= back
+        if amount > back:
+            flows[f"{source}>{target}"] = flows.get(f"{source}>{target}", 0) + amount - back
+    return {flow: cents for flow, cents in flows.items() if cents}
 
 
 def _box(played: Round, wager: Wager) -> Box:

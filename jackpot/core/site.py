@@ -159,7 +159,8 @@ def site_of(plain: Mapping[str, Any]) -> Site:
 
 def _is_setting_up(site: Site, asked: SiteCommand) -> bool:
     """Only the first two operators are added by the installer: two managers, so that two-person control can work."""
-    return asked.actor == INSTALLER and type(asked) is AddOperator and len(site.operators) < 2
+    first_two = type(asked) is AddOperator and asked.role is Role.MANAGER and len(site.operators) < 2
+    return first_two and asked.actor == INSTALLER
 
 
 def _add_operator(site: Site, asked: AddOperator) -> SiteEvent:

@@ -79,6 +79,8 @@ def _plain_round(played: Round) -> Plain:
         "payouts": played.payouts,
         "lock": played.lock,
         "flows": dict(played.flows),
+        "posted": dict(played.posted),
+        "pooled": played.pooled,
     }
 
 
@@ -99,6 +101,8 @@ def _round(plain: Plain) -> Round:
         payouts=tuple(_payout(values) for values in plain["payouts"]),
         lock=None if plain["lock"] is None else Lock(*plain["lock"]),
         flows=plain["flows"],
+        posted=plain["posted"],
+        pooled=tuple((to_jackpot, to_reserve) for to_jackpot, to_reserve in plain["pooled"]),
     )
 
 

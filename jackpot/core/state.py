@@ -90,7 +90,11 @@ class Lock(NamedTuple):
 
 
 class Round(NamedTuple):
-    """A round of play at a table, the present one or the last."""
+    """A round of play at a table, the present one or the last.
+
+    `flows` is what its settlement moves on the pools as at the lock, `posted` what was truly moved (they differ where a
+    correction found a pool short), `pooled` how its losing wagers were split (1997).
+    """
 
     number: int
     config_version: int
@@ -100,6 +104,8 @@ class Round(NamedTuple):
     payouts: tuple[Payout, ...] = ()
     lock: Lock | None = None
     flows: Mapping[str, int] = {}
+    posted: Mapping[str, int] = {}
+    pooled: tuple[tuple[int, int], ...] = ()
 
     def standing(self, box: int) -> Wager | None:
         """The wager that stands for a box."""

@@ -31,6 +31,7 @@ from rules.prizes import (
     Sources,
     right_to_left,
     split,
+    split_in_turn,
 )
 from rules.round import Outcome, require_boxes, require_cents, require_count, require_one_deck
 
@@ -84,6 +85,8 @@ class Wagers:
     winning: int = 0
     returned: int = 0
     split_before_cents: int = 0
+    splits: tuple[tuple[int, int], ...] = ()
+    """How the losing wagers are split, where that is known already: (jackpot, reserve) of each."""
 
     def __post_init__(self) -> None:
         require_cents("the wager", self.wager_cents)
@@ -189,13 +192,10 @@ def _prize(claim: Claim, funds: Funds, approved: Approved) -> Sources:
 
 def _pool(wagers: Wagers, funds: Funds) -> Pooled:
     """Losing wagers go to the pools, a winner's to the house (r 11.2), a void one back to its player."""
-    total = wagers.split_before_cents
-    jackpot = reserve = 0
-    for _ in range(wagers.losing):
-        to_jackpot, to_reserve = split(total, wagers.wager_cents, wagers.jackpot_bps)
-        total += wagers.wager_cents
-        jackpot += to_jackpot
-        reserve += to_reserve
+    splits = wagers.splits or split_in_turn(
+        wagers.split_before_cents, wagers.wager_cents, wagers.jackpot_bps, wagers.losing
+    )
+    jackpot, reserve = sum(to for to, _ in splits), sum(to for _, to in splits)
     funds.jackpot_cents += jackpot
     funds.reserve_cents += reserve
     return Pooled(jackpot, reserve, wagers.winning * wagers.wager_cents, wagers.returned * wagers.wager_cents)
