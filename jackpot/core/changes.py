@@ -25,9 +25,12 @@ from jackpot.core.state import Config, Jackpot, Proposal, Table
 from rules.errors import OptionError
 from rules.odds import Configuration, prize_table, solvency
 from rules.prizes import WHOLE_BPS, FixedFrom
-from rules.round import MOST_CENTS
 
 MOST_BOXES: Final = 20
+MOST_WAGER_CENTS: Final = 10**8
+MOST_POOL_CENTS: Final = 10**13
+CAUSES: Final = ("dealer_report", "pad_offline", "display", "store")
+"""Why a table can be suspended, as its state tells it."""
 MOST_PROPOSALS: Final = 100
 MOVABLE: Final = (Account.JACKPOT, Account.RESERVE, Account.HOUSE, Account.HOUSE_ADVANCE, Account.PLAYERS)
 
@@ -46,7 +49,7 @@ def create_jackpot(jackpot: Jackpot, asked: CreateJackpot) -> Decision:
         raise Refused(Error.SAME_PERSON, "the first configuration too needs a second manager")
     amounts = ((Account.JACKPOT, asked.jackpot_cents), (Account.RESERVE, asked.reserve_cents))
     for pool, cents in amounts:
-        if not 0 <= cents <= MOST_CENTS:
+        if type(cents) is not int or not 0 <= cents <= MOST_POOL_CENTS:
             raise Refused(Error.MAKES_NO_SENSE, f"the {pool} pool cannot open with {cents} cents")
     transfers = tuple(Transfer(Account.HOUSE_ADVANCE, pool, c, Kind.ADVANCE) for pool, c in amounts if c)
     data = {
@@ -64,7 +67,7 @@ def link_table(jackpot: Jackpot, asked: LinkTable) -> Decision:
     _require_manager(asked.actor)
     if asked.table in jackpot.tables:
         raise Refused(Error.MAKES_NO_SENSE, f"table {asked.table} is linked already")
-    if not 1 <= asked.boxes <= MOST_BOXES:
+    if type(asked.boxes) is not int or not 1 <= asked.boxes <= MOST_BOXES:
         raise Refused(Error.MAKES_NO_SENSE, f"a table has 1 to {MOST_BOXES} boxes, not {asked.boxes}")
     event = Event(EventType.TABLE_LINKED, asked.at, asked.actor.name, asked.table, None, {"boxes": asked.boxes})
     return Decision((event,), {"table": asked.table})
@@ -72,6 +75,8 @@ def link_table(jackpot: Jackpot, asked: LinkTable) -> Decision:
 
 def report_malfunction(table: Table, asked: ReportMalfunction) -> Decision:
     """The table is suspended: no new wagers, the round may be played to its end (reading 14)."""
+    if asked.cause not in CAUSES:
+        raise Refused(Error.MALFORMED, f"a table is suspended for {', '.join(CAUSES)}, not for {asked.cause!r}")
     data = {"cause": asked.cause, "equipment": asked.equipment, "note": asked.note}
     return Decision((Event(EventType.TABLE_SUSPENDED, asked.at, asked.actor.name, table.id, table.number, data),), {})
 
@@ -109,7 +114,7 @@ def propose_adjustment(jackpot: Jackpot, asked: ProposeAdjustment) -> Decision:
     _require_proposer(jackpot, asked.actor, asked.reason)
     if asked.source == asked.target or not {asked.source, asked.target} <= set(MOVABLE):
         raise Refused(Error.MAKES_NO_SENSE, f"money cannot be moved by hand from {asked.source} to {asked.target}")
-    if not 1 <= asked.amount_cents <= MOST_CENTS:
+    if type(asked.amount_cents) is not int or not 1 <= asked.amount_cents <= MOST_POOL_CENTS:
         raise Refused(Error.MAKES_NO_SENSE, f"an adjustment moves at least a cent, not {asked.amount_cents}")
     body = {
         "source": asked.source.value,
@@ -119,6 +124,7 @@ def propose_adjustment(jackpot: Jackpot, asked: ProposeAdjustment) -> Decision:
         "round": asked.round,
     }
     _adjustment(jackpot, body)
+    _require_round(jackpot, asked)
     data = {"proposal": jackpot.next_proposal, "body": body, "reason": asked.reason, "warning": None}
     event = Event(EventType.ADJUSTMENT_PROPOSED, asked.at, asked.actor.name, asked.table, asked.round, data)
     return Decision((event,), {"proposal": jackpot.next_proposal, "warning": None})
@@ -182,16 +188,28 @@ def _require_proposal(jackpot: Jackpot, number: int) -> Proposal:
 
 
 def _require_sensible(config: Config, prizes: tuple[str, ...]) -> None:
+    amounts = (config.wager_cents, config.jackpot_bps, config.reserve_bps, config.reset_cents)
+    if any(type(amount) is not int for amount in amounts):
+        raise Refused(Error.MAKES_NO_SENSE, "amounts are whole cents and shares whole basis points")
     if config.jackpot_bps + config.reserve_bps != WHOLE_BPS or min(config.jackpot_bps, config.reserve_bps) < 0:
         shares = f"{config.jackpot_bps} and {config.reserve_bps}"
         raise Refused(Error.MAKES_NO_SENSE, f"the split must sum to {WHOLE_BPS} basis points, and {shares} do not")
-    if not 1 <= config.wager_cents <= MOST_CENTS:
+    if not 1 <= config.wager_cents <= MOST_WAGER_CENTS:
         raise Refused(Error.MAKES_NO_SENSE, f"a wager of {config.wager_cents} cents makes no sense")
-    if not 0 <= config.reset_cents <= MOST_CENTS:
+    if not 0 <= config.reset_cents <= MOST_POOL_CENTS:
         raise Refused(Error.MAKES_NO_SENSE, f"a reset to {config.reset_cents} cents makes no sense")
     unknown = sorted(set(config.confirm) - set(prizes))
     if unknown:
         raise Refused(Error.MAKES_NO_SENSE, f"{', '.join(unknown)} is no prize of this jackpot, so none to confirm")
+
+
+def _require_round(jackpot: Jackpot, asked: ProposeAdjustment) -> None:
+    """A round is named with its table, and both exist; money to or from players always names one (r 16.5)."""
+    if asked.table is None and asked.round is None and Account.PLAYERS not in (asked.source, asked.target):
+        return
+    table = jackpot.tables.get(asked.table or "")
+    if table is None or asked.round is None or not 1 <= asked.round <= table.number:
+        raise Refused(Error.MAKES_NO_SENSE, "name the table and a round it has played")
 
 
 def _solvency_warning(instrument: str, config: Config) -> str | None:
@@ -206,6 +224,8 @@ def _solvency_warning(instrument: str, config: Config) -> str | None:
 def _adjustment(jackpot: Jackpot, body: Mapping[str, Any]) -> Transfer:
     """The transfer of an adjustment, refused where the money is not there or the advance is not owed."""
     source, target, cents = Account(body["source"]), Account(body["target"]), int(body["amount_cents"])
+    if target in POOLS and jackpot.balances[target] + cents > MOST_POOL_CENTS:
+        raise Refused(Error.MAKES_NO_SENSE, f"the {target} pool cannot hold more than {MOST_POOL_CENTS} cents")
     held = jackpot.balances[source]
     if source in NEVER_NEGATIVE and held < cents:
         raise Refused(Error.INSUFFICIENT, f"the account {source} holds {held} cents, less than {cents}")

@@ -10,6 +10,7 @@ from jackpot.core import changes, commands, rounds, wagers
 from jackpot.core.answers import Decision, Error, Reason, Refused
 from jackpot.core.commands import Command, Identified
 from jackpot.core.state import Jackpot, Table
+from rules import RulesError
 
 _OF_A_TABLE: Final[dict[type, Callable[..., Decision]]] = {
     commands.PlaceWager: wagers.place_wager,
@@ -43,7 +44,10 @@ def decide(jackpot: Jackpot, asked: Command | Identified) -> Decision:
     """Carry out a command: events and an answer, or `Refused` and nothing changed."""
     if type(asked) is commands.Identified:
         return _once(jackpot, asked)
-    decision = _carry_out(jackpot, asked)
+    try:
+        decision = _carry_out(jackpot, asked)
+    except RulesError as error:
+        raise Refused(Error.MAKES_NO_SENSE, str(error)) from None
     if cast("Command", asked).actor.role is commands.Role.AUDITOR:
         raise Refused(Error.FORBIDDEN, "an auditor reads and never acts")
     return decision
@@ -51,6 +55,8 @@ def decide(jackpot: Jackpot, asked: Command | Identified) -> Decision:
 
 def _carry_out(jackpot: Jackpot, asked: Command | Identified) -> Decision:
     kind = type(asked)
+    if not jackpot.id and kind is not commands.CreateJackpot:
+        raise Refused(Error.MAKES_NO_SENSE, "the jackpot has not been created yet")
     if kind in _OF_THE_JACKPOT:
         return _OF_THE_JACKPOT[kind](jackpot, asked)
     table = _table(jackpot, cast("OfATable", asked))
@@ -61,6 +67,8 @@ def _carry_out(jackpot: Jackpot, asked: Command | Identified) -> Decision:
 
 def _once(jackpot: Jackpot, asked: Identified) -> Decision:
     """A carried-out command is answered again and acts once; a refused one is judged afresh."""
+    if type(asked.command) in _OF_THE_JACKPOT:
+        raise Refused(Error.MALFORMED, "only commands of a table carry a command id")
     table = _table(jackpot, cast("OfATable", asked.command))
     known = table.commands.get(asked.command_id) or asked.earlier
     if known is not None:
@@ -69,6 +77,8 @@ def _once(jackpot: Jackpot, asked: Identified) -> Decision:
             raise Refused(Error.COMMAND_ID_REUSED, f"command {asked.command_id} was carried out with other content")
         return Decision((), json.loads(answer))
     events, answered = decide(jackpot, asked.command)
+    if not events:
+        return Decision((), answered)
     mark = {"id": asked.command_id, "digest": asked.digest, "answer": dict(answered)}
     first = events[0]._replace(data={**events[0].data, "command": mark})
     return Decision((first, *events[1:]), answered)

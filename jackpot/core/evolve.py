@@ -36,12 +36,17 @@ def evolve(jackpot: Jackpot, event: Event) -> Jackpot:
     mark = event.data.get("command")
     if mark is not None:
         answered = (mark["digest"], json.dumps(mark["answer"]))
-        table = table._replace(commands={**table.commands, mark["id"]: answered})
+        table = table._replace(commands=_newest({**table.commands, mark["id"]: answered}, MOST_COMMANDS))
     totals = jackpot.split_totals
     if split_cents:
         totals = {**totals, split_version: totals[split_version] + split_cents}
     return jackpot._replace(balances=balances, split_totals=totals, tables={**jackpot.tables, table.id: table})
 
+
+MOST_COMMANDS: Final = 256
+MOST_CONFIGS: Final = 50
+MOST_RETURNED: Final = 100
+"""How much the state remembers; the store remembers everything."""
 
 Changed = tuple[Table, int, int]
 """The table after an event, and what the event adds to which configuration's split total."""
@@ -71,10 +76,14 @@ def _proposed(jackpot: Jackpot, event: Event) -> Jackpot:
 
 def _config_approved(jackpot: Jackpot, event: Event) -> Jackpot:
     config = config_of(event.data["config"])
+    configs = {**jackpot.configs, config.version: config}
+    in_use = {table.round.config_version for table in jackpot.tables.values() if table.round}
+    kept = {*_newest(configs, MOST_CONFIGS), *in_use}
+    totals = {**jackpot.split_totals, config.version: 0}
     return _proposal_done(jackpot, event)._replace(
         version=config.version,
-        configs={**jackpot.configs, config.version: config},
-        split_totals={**jackpot.split_totals, config.version: 0},
+        configs={version: chosen for version, chosen in configs.items() if version in kept},
+        split_totals={version: total for version, total in totals.items() if version in kept},
     )
 
 
@@ -165,8 +174,10 @@ def _hand_voided(_jackpot: Jackpot, table: Table, event: Event) -> Changed:
     played, data = _round(table), event.data
     key = wager_key(data["box"], data["wager_id"])
     returned = played.wagers[key]._replace(status=WagerStatus.RETURNED, reason=data["reason"])
+    wagers = {**played.wagers, key: returned}
+    old = [k for k, wager in wagers.items() if wager.status is WagerStatus.RETURNED][:-MOST_RETURNED]
     changed = played._replace(
-        wagers={**played.wagers, key: returned},
+        wagers={k: wager for k, wager in wagers.items() if k not in old},
         folded=_without(played.folded, data["box"]),
         declared=_without(played.declared, data["box"]),
     )
@@ -242,6 +253,11 @@ def _pooled(data: Mapping[str, Any]) -> tuple[tuple[int, int], ...]:
 
 def _after(data: Mapping[str, Any]) -> Phase:
     return Phase.IDLE if data["ends"] else Phase.PENDING
+
+
+def _newest(mapping: Mapping[Any, Any], most: int) -> dict[Any, Any]:
+    """The last entries of a mapping, in its order."""
+    return dict(list(mapping.items())[-most:])
 
 
 def _without(mapping: Mapping[int, Any], box: int) -> Mapping[int, Any]:

@@ -74,7 +74,7 @@ class Purse:
 
     def move(self, source: Account, target: Account, amount: int, kind: Kind | None = None) -> None:
         """Move all of it; a pool that holds less is helped out."""
-        for payer in _payers(source):
+        for payer in payers(source):
             if payer == target:
                 return  # the reserve, or the advance, bears what the pool before it lacks
             taken = amount if payer not in NEVER_NEGATIVE else min(amount, self._left[payer])
@@ -87,7 +87,8 @@ class Purse:
             raise AssertionError(f"the account {source} lacks {amount} cents for {target}")
 
 
-def _payers(source: Account) -> tuple[Account, ...]:
+def payers(source: Account) -> tuple[Account, ...]:
+    """Who pays for an account, in order: itself, then its helpers."""
     match source:
         case Account.JACKPOT:
             return Account.JACKPOT, Account.RESERVE, Account.HOUSE_ADVANCE

@@ -20,7 +20,7 @@ from jackpot.core.commands import (
     VoidRound,
 )
 from jackpot.core.events import Event, EventType
-from jackpot.core.ledger import POOLS, Account, Kind, Purse, Transfer
+from jackpot.core.ledger import POOLS, Account, Kind, Purse, Transfer, payers
 from jackpot.core.settlement import BOOMERANG, flows_of, prize_alone, settle
 from jackpot.core.state import (
     Declaration,
@@ -131,14 +131,13 @@ def correct(jackpot: Jackpot, table: Table, asked: Correct) -> Decision:
     """Settle the round anew with the true hands on the pools as at the lock; post the differences (reading 11)."""
     require_supervisor(asked.actor)
     played = _require(table, asked.round, Phase.PENDING)
-    if not asked.reason.strip():
-        raise Refused(Error.MALFORMED, "a correction needs a reason")
+    _require_reason(asked.reason)
     truly = _with_true_hands(table, played, asked.hands)
     config = jackpot.configs[played.config_version]
     if played.lock is None:
         raise AssertionError("a pending round has its lock")
     settled = settle(jackpot.instrument, truly, config, played.lock, jackpot.split_totals[config.version])
-    transfers = _differences(jackpot, played.flows, flows_of(settled.transfers))
+    transfers = _differences(jackpot, played, flows_of(settled.transfers))
     before = {payout.box: payout for payout in played.payouts}
     changed = [box for box, old in before.items() if _unlike(old, settled.payouts)]
     data = {
@@ -156,6 +155,7 @@ def correct(jackpot: Jackpot, table: Table, asked: Correct) -> Decision:
 
 def void_hand(jackpot: Jackpot, table: Table, asked: VoidHand) -> Decision:
     """One box's wager goes back, to the cent as it was posted (reading 13)."""
+    _require_reason(asked.reason)
     played = _require_voidable(table, asked.round, asked.actor, (Phase.OPEN, Phase.CLOSED))
     wager = _require_wager(table, played, asked.box)
     purse = Purse(jackpot.balances, Kind.VOID)
@@ -167,6 +167,7 @@ def void_hand(jackpot: Jackpot, table: Table, asked: VoidHand) -> Decision:
 
 def void_round(jackpot: Jackpot, table: Table, asked: VoidRound) -> Decision:
     """Every wager goes back and every posting of the round is reversed, by new entries (reading 13)."""
+    _require_reason(asked.reason)
     played = _require_voidable(table, asked.round, asked.actor, (Phase.OPEN, Phase.CLOSED, Phase.PENDING))
     purse = Purse(jackpot.balances, Kind.VOID)
     _reverse(purse, played.posted)
@@ -176,6 +177,11 @@ def void_round(jackpot: Jackpot, table: Table, asked: VoidRound) -> Decision:
     returned = sum(wager.amount_cents for wager in standing)
     event = _event(EventType.ROUND_VOIDED, table, asked, {"reason": asked.reason}, tuple(purse.transfers))
     return Decision((event,), {"returned_cents": returned})
+
+
+def _require_reason(reason: str) -> None:
+    if not reason.strip():
+        raise Refused(Error.MALFORMED, "this needs a reason: it stays in the audit trail")
 
 
 def require_supervisor(actor: Actor) -> None:
@@ -256,11 +262,25 @@ def _with_true_hands(table: Table, played: Round, hands: Mapping[int, tuple[str,
     return played._replace(declared=declared)
 
 
-def _differences(jackpot: Jackpot, old: Mapping[str, int], new: Mapping[str, int]) -> tuple[Transfer, ...]:
-    """What must move today so that the flows are the new ones: first back, then the prizes, and the reset last."""
+def _differences(jackpot: Jackpot, played: Round, new: Mapping[str, int]) -> tuple[Transfer, ...]:
+    """What must move today so that the flows are the new ones: first back, then the prizes, and the reset last.
+
+    What a pool's helpers gave in its place (`posted` beyond `flows`) goes back to them first, the last helper first.
+    """
     purse = Purse(jackpot.balances, Kind.CORRECTION)
-    changes = {flow: new.get(flow, 0) - old.get(flow, 0) for flow in sorted({*old, *new})}
-    _reverse(purse, {flow: -cents for flow, cents in changes.items() if cents < 0})
+    changes = {flow: new.get(flow, 0) - played.flows.get(flow, 0) for flow in sorted({*played.flows, *new})}
+    back: dict[str, int] = {}
+    for flow, cents in changes.items():
+        source, target = _ends(flow)
+        left = max(0, -cents)
+        for helper in reversed(payers(source)[1:]):
+            lent = f"{helper}>{target}"
+            helped = played.posted.get(lent, 0) - played.flows.get(lent, 0) - back.get(lent, 0)
+            returned = min(left, max(0, helped))
+            back[lent] = back.get(lent, 0) + returned
+            left -= returned
+        back[flow] = back.get(flow, 0) + left
+    _reverse(purse, {flow: cents for flow, cents in back.items() if cents})
     more = [(*_ends(flow), cents) for flow, cents in changes.items() if cents > 0]
     for source, target, cents in sorted(more, key=lambda move: move[1] in POOLS):
         purse.move(source, target, cents)
@@ -268,10 +288,20 @@ def _differences(jackpot: Jackpot, old: Mapping[str, int], new: Mapping[str, int
 
 
 def _reverse(purse: Purse, flows: Mapping[str, int]) -> None:
-    """Move flows back, those that bring money to a pool before those that take it away."""
-    moves = [(*_ends(flow), cents) for flow, cents in flows.items()]
-    for giver, holder, cents in sorted(moves, key=lambda move: move[1] in POOLS):
-        purse.move(holder, giver, cents)
+    """Undo flows account by account: whoever is up on balance gives, pools last, to whoever is down."""
+    net = dict.fromkeys(Account, 0)
+    for flow, cents in flows.items():
+        source, target = _ends(flow)
+        net[source] -= cents
+        net[target] += cents
+    givers = sorted((account for account in Account if net[account] > 0), key=lambda account: account in POOLS)
+    for giver in givers:
+        for receiver in [account for account in Account if net[account] < 0]:
+            cents = min(net[giver], -net[receiver])
+            if cents:
+                purse.move(giver, receiver, cents)
+                net[giver] -= cents
+                net[receiver] += cents
 
 
 def _ends(flow: str) -> tuple[Account, Account]:

@@ -106,7 +106,7 @@ SiteCommand = AddOperator | RevokeOperator | RenewToken | AddJackpot | AddTable
 
 def decide_site(site: Site, asked: SiteCommand) -> SiteEvent:
     """The event a command makes, or `Refused`."""
-    if not asked.actor.manages and not _is_setting_up(site, asked):
+    if not _is_known_manager(site, asked.actor) and not _is_setting_up(site, asked):
         raise Refused(Error.FORBIDDEN, f"{asked.actor.name} may not do this: it is a manager's act")
     match asked:
         case AddOperator():
@@ -124,6 +124,8 @@ def decide_site(site: Site, asked: SiteCommand) -> SiteEvent:
             return _event(asked, SiteEventType.JACKPOT_ADDED, jackpot=asked.jackpot)
         case AddTable():
             _require_new(asked.table, site.tables, "table")
+            if asked.jackpot not in site.jackpots:
+                raise Refused(Error.MAKES_NO_SENSE, f"the site has no jackpot {asked.jackpot!r}")
             return _event(asked, SiteEventType.TABLE_ADDED, table=asked.table, jackpot=asked.jackpot)
 
 
@@ -155,6 +157,11 @@ def site_of(plain: Mapping[str, Any]) -> Site:
     """A site read back."""
     operators = [Operator(name, Role(role), token, active) for name, role, token, active in plain["operators"]]
     return Site({operator.name: operator for operator in operators}, tuple(plain["jackpots"]), plain["tables"])
+
+
+def _is_known_manager(site: Site, actor: Actor) -> bool:
+    known = site.operators.get(actor.name)
+    return known is not None and known.active and known.actor == actor and actor.manages
 
 
 def _is_setting_up(site: Site, asked: SiteCommand) -> bool:

@@ -12,12 +12,12 @@ from sqlalchemy.exc import DBAPIError
 from jackpot.core.answers import Decision, Refused
 from jackpot.core.commands import Command, Identified, PlaceWager
 from jackpot.core.decide import decide
-from jackpot.core.events import Event
+from jackpot.core.events import Event, EventType
 from jackpot.core.evolve import evolve
 from jackpot.core.ledger import Account
 from jackpot.core.site import Site, SiteCommand, SiteEvent, decide_site, evolve_site, plain_site, site_of
 from jackpot.core.snapshot import jackpot_of, parts_of
-from jackpot.core.state import NEW, Jackpot, Wager, WagerStatus, wager_key
+from jackpot.core.state import NEW, Jackpot, Table, Wager, WagerStatus, wager_key
 from jackpot.store import tables
 from jackpot.store.bulk import insert_many
 from jackpot.store.chain import GENESIS, SITE, EventRow, canonical
@@ -129,13 +129,16 @@ class Book:
         working = self.jackpot
         events: list[Event] = []
         outcomes: list[Outcome] = []
+        forgotten = _Forgotten()
         for command in self._with_memory(asked):
             try:
-                decision = decide(working, command)
+                decision = decide(working, forgotten.recalled(command))
             except Refused as refused:
                 outcomes.append(refused)
                 continue
             for event in decision.events:
+                if event.type is EventType.ROUND_OPENED:
+                    forgotten.keep(working.tables[event.table or ""])
                 working = evolve(working, event)
             events += decision.events
             outcomes.append(decision)
@@ -184,6 +187,32 @@ class Book:
     def _holds(self, asked: PlaceWager) -> bool:
         table = self.jackpot.tables.get(asked.table)
         return bool(table and table.round and wager_key(asked.box, asked.wager_id) in table.round.wagers)
+
+
+class _Forgotten:
+    """What the state forgets within a batch, when a table opens its next round, and the store does not know yet."""
+
+    def __init__(self) -> None:
+        self._wagers: dict[tuple[str, int, str], Wager] = {}
+        self._commands: dict[tuple[str, str], tuple[str, str]] = {}
+
+    def keep(self, table: Table) -> None:
+        """Remember the ids of a table's last round."""
+        if table.round is not None:
+            for wager in table.round.wagers.values():
+                self._wagers[table.id, wager.box, wager.wager_id] = wager
+        for command_id, answered in table.commands.items():
+            self._commands[table.id, command_id] = answered
+
+    def recalled(self, asked: Command | Identified) -> Command | Identified:
+        """The command with what is remembered of its id."""
+        if type(asked) is PlaceWager and self._wagers:
+            known = self._wagers.get((asked.table, asked.box, asked.wager_id))
+            return asked._replace(earlier=known) if known else asked
+        if type(asked) is Identified and self._commands:
+            seen = self._commands.get((_table_of(asked), asked.command_id))
+            return asked._replace(earlier=seen) if seen else asked
+        return asked
 
 
 class SiteBook:
@@ -258,7 +287,7 @@ def write_states(connection: Connection, chain: str, parts: dict[str, Any]) -> N
 
 
 def _table_of(asked: Identified) -> str:
-    return asked.command.table  # type: ignore[union-attr,return-value]  # only commands of a table are identified
+    return str(getattr(asked.command, "table", ""))  # the core refuses a command that names none
 
 
 def _earlier_wagers(

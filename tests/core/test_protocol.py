@@ -658,6 +658,15 @@ def test_an_id_is_remembered_from_the_opening_of_its_round_to_the_next_opening()
         assert decide(floor.jackpot, asked).events == ()
 
 
+def test_the_table_itself_remembers_no_more_than_a_rounds_ids():
+    floor = Floor()
+    for number in range(1, 4):
+        for kind in ("open_round", "close_wagers", "settle"):
+            floor.ask(told(dealt(kind, number=number), command_id=f"c-{number}-{kind}"))
+    floor.ask(told(dealt("open_round"), command_id="c-last"))
+    assert list(floor.jackpot.tables["t1"].commands) == ["c-last"]
+
+
 def test_a_refused_command_is_judged_afresh():
     floor = Floor()
     asked = told(dealt("close_wagers"))

@@ -449,6 +449,29 @@ def test_a_void_after_a_correction_reverses_exactly_the_cents_that_were_posted()
     assert floor.holds("payable") == 4_500_070
 
 
+def test_a_correction_taken_back_by_another_leaves_every_account_as_it_was():
+    """The 45,000.00 that R and the advance gave for J go back to them; J gave none of it."""
+    floor = a_royal_found_after_a_linked_table_took_the_jackpot()
+    before = floor.jackpot.balances
+    floor.correct({7: ROYALS[0]})
+    floor.correct({7: STRAIGHT_FLUSHES[0]})
+    assert floor.jackpot.balances == before
+
+
+@pytest.mark.parametrize("linked", ["pending", "paid"])
+def test_a_round_corrected_twice_can_still_be_voided_to_the_cent(linked):
+    floor = a_royal_found_after_a_linked_table_took_the_jackpot()
+    if linked == "paid":
+        floor.confirm("t2")
+    owed = floor.holds("house_advance")
+    floor.correct({7: ROYALS[0]})
+    floor.correct({7: STRAIGHT_FLUSHES[0]})
+    assert floor.void() == 100
+    assert floor.pools == (500_000 - 70, 2_000_030 - 30)
+    assert floor.holds("house_advance") == owed
+    assert floor.holds("payable") == (4_500_070 if linked == "pending" else 0)
+
+
 def test_a_void_after_a_correction_gives_everything_back():
     floor = Floor(reset_cents=1_000_000)
     floor.play({7: ROYALS[0], 6: STRAIGHT_FLUSHES[1], 1: NOTHING})
@@ -638,6 +661,20 @@ def test_a_single_hand_can_be_voided_until_the_lock_and_not_after():
     assert floor.refusal(VoidHand(AT, SUPERVISOR, "t1", 1, 7, "late")) == "wrong_phase"
 
 
+def test_a_voided_hand_is_neither_folded_nor_declared_and_frees_its_cards():
+    floor = Floor()
+    floor.open()
+    floor.wager(7, 6, 5)
+    floor.close()
+    floor.declare(7, FLUSH)
+    floor.fold(6)
+    floor.void_hand(7)
+    floor.void_hand(6)
+    played = floor.jackpot.tables["t1"].round
+    assert (played.declared, played.folded, played.lit) == ({}, {}, [5])
+    assert floor.declare(5, FLUSH)["amount_cents"] == 10_000
+
+
 def test_a_round_can_be_voided_until_its_last_prize_is_paid():
     floor = Floor()
     floor.play({7: STRAIGHT_FLUSHES[0]})
@@ -653,7 +690,7 @@ def test_after_a_void_the_table_plays_its_next_round():
     assert floor.round() == 2
 
 
-def test_a_wager_lights_no_prize_after_its_round_was_voided_at_the_lock():
+def test_a_voided_pending_round_has_no_prize_left_to_confirm():
     floor = Floor()
     floor.play({7: ROYALS[0]})
     floor.void()
@@ -847,6 +884,17 @@ def test_in_1997_a_loser_corrected_to_a_winner_has_its_wager_taken_out_of_the_po
     assert amounts(floor.correct({1: STRAIGHT_FLUSHES[2]})) == {7: 500_000, 2: 10_000, 1: 500_000}
     assert floor.pools == (4_000_000, 1_990_000)
     assert (floor.holds("house"), floor.holds("wagers"), floor.holds("payable")) == (300, 0, 1_000_000)
+
+
+def test_in_1997_a_wager_pooled_by_a_correction_counts_in_the_split_total():
+    """6,667 bps: the corrected winner's wager is the first pooled, 66; the next loser's is the second, 67."""
+    floor = Floor(rules=BOOMERANG, jackpot=0, **THIRDS)
+    floor.play({7: STRAIGHT_FLUSHES[0]})
+    assert floor.holds("jackpot") == 0
+    floor.correct({7: None})
+    assert floor.holds("jackpot") == 66
+    floor.play({1: NOTHING}, table="t2")
+    assert floor.holds("jackpot") == 133
 
 
 def test_in_1997_a_corrected_hand_is_paid_on_the_amount_displayed_when_it_was_declared():

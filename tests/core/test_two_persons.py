@@ -250,11 +250,12 @@ def test_a_pending_round_is_corrected_under_the_configuration_it_was_opened_unde
 
 
 def test_each_version_has_its_own_split_total():
-    """At 6,667 basis points a version's wagers give J 66, 67, 67, whatever other versions split in between."""
+    """At 6,667 basis points a version's wagers give J 66, 67, 67, 66, whatever other versions split in between."""
     shares = {"jackpot_bps": 6_667, "reserve_bps": 3_333}
     floor = Floor(jackpot=0, **shares)
-    given = {"t1": [], "t2": []}
+    given = {"t1": [66], "t2": []}
     floor.open("t1")
+    floor.wager(7, table="t1")
     floor.approve(floor.propose(**shares))
     floor.open("t2")
     for box in (1, 2, 3):
@@ -262,7 +263,7 @@ def test_each_version_has_its_own_split_total():
             before = floor.holds("jackpot")
             floor.wager(box, table=table)
             given[table].append(floor.holds("jackpot") - before)
-    assert given == {"t1": [66, 67, 67], "t2": [66, 67, 67]}
+    assert given == {"t1": [66, 67, 67, 66], "t2": [66, 67, 67]}
 
 
 def test_a_later_proposal_may_be_approved_first_and_versions_count_approvals():

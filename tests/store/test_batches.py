@@ -1,0 +1,73 @@
+"""Ids within one batch: what the state forgets when a round opens is still known to the commands behind it."""
+
+import pytest
+
+from jackpot.core.commands import (
+    Actor,
+    CloseWagers,
+    CreateJackpot,
+    Identified,
+    LinkTable,
+    OpenRound,
+    PlaceWager,
+    Role,
+    Settle,
+)
+from jackpot.core.state import Config
+from jackpot.store.book import Book
+from jackpot.store.database import Database
+from jackpot.store.schema import migrate
+from rules.prizes import FixedFrom
+
+AT = "2026-11-15T09:30:00.000Z"
+MANAGER, DEALER, PAD = Actor("max", Role.MANAGER), Actor("dealer"), Actor("pad")
+CONFIG = Config(1, 200, 7_000, 3_000, 0, FixedFrom.RESERVE, ())
+OPEN = OpenRound(AT, DEALER, "t1")
+
+
+@pytest.fixture
+def book(tmp_path):
+    database = Database(f"sqlite:///{tmp_path / 'store.db'}")
+    migrate(database)
+    opened = Book.open(database, "main", "test")
+    opened.ask(
+        [
+            CreateJackpot(AT, MANAGER, "main", "canberra-poker-2016", CONFIG, "mia", 1_000_000, 2_000_000),
+            LinkTable(AT, MANAGER, "t1", 7),
+        ]
+    )
+    yield opened
+    database.close()
+
+
+def wager(number):
+    return PlaceWager(AT, PAD, "t1", 3, "w1", number, 200, ante=True)
+
+
+def end(number):
+    return [CloseWagers(AT, DEALER, "t1", number), Settle(AT, DEALER, "t1", number)]
+
+
+def last(book, commands):
+    outcome = book.ask(commands)[-1]
+    return getattr(outcome, "code", None) or outcome.answer
+
+
+def test_a_repeat_after_the_next_opening_is_accepted_again_in_one_batch(book):
+    assert last(book, [OPEN, wager(1), *end(1), OPEN, wager(1)])["verdict"] == "accepted"
+
+
+def test_an_id_reused_in_the_next_round_is_refused_in_one_batch_and_the_batch_stands(book):
+    assert last(book, [OPEN, wager(1), *end(1), OPEN, wager(2)]) == "wager_id_reused"
+    assert book.jackpot.tables["t1"].number == 2
+
+
+def test_a_wager_committed_before_the_batch_is_known_after_the_opening_in_it(book):
+    book.ask([OPEN, wager(1)])
+    assert last(book, [*end(1), OPEN, wager(1)])["verdict"] == "accepted"
+    assert last(book, [*end(2), OPEN, wager(3)]) == "wager_id_reused"
+
+
+def test_a_command_id_reused_after_the_next_opening_is_refused_in_one_batch(book):
+    closed = [Identified("c1", f"digest{number}", CloseWagers(AT, DEALER, "t1", number)) for number in (1, 2)]
+    assert last(book, [OPEN, closed[0], end(1)[1], OPEN, closed[1]]) == "command_id_reused"
