@@ -35,7 +35,7 @@ def evolve(jackpot: Jackpot, event: Event) -> Jackpot:
     table, split_version, split_cents = _OF_A_TABLE[event.type](jackpot, jackpot.tables[event.table or ""], event)
     mark = event.data.get("command")
     if mark is not None:
-        answered = (mark["digest"], json.dumps(mark["answer"]))
+        answered = (mark["digest"], json.dumps(mark["answer"], sort_keys=True))
         table = table._replace(commands=_newest({**table.commands, mark["id"]: answered}, MOST_COMMANDS))
     totals = jackpot.split_totals
     if split_cents:

@@ -171,7 +171,7 @@ def void_round(jackpot: Jackpot, table: Table, asked: VoidRound) -> Decision:
     played = _require_voidable(table, asked.round, asked.actor, (Phase.OPEN, Phase.CLOSED, Phase.PENDING))
     purse = Purse(jackpot.balances, Kind.VOID)
     _reverse(purse, played.posted)
-    standing = [wager for wager in played.wagers.values() if wager.status is WagerStatus.ACCEPTED]
+    standing = sorted(wager for wager in played.wagers.values() if wager.status is WagerStatus.ACCEPTED)
     for wager in standing:
         _give_back(purse, jackpot.instrument, wager)
     returned = sum(wager.amount_cents for wager in standing)

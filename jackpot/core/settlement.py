@@ -27,7 +27,8 @@ class Settled(NamedTuple):
 
 def settle(instrument: str, played: Round, config: Config, lock: Lock, split_total_cents: int) -> Settled:
     """Settle a round on the pools as at its lock; wagers not pooled yet are split on the total of today."""
-    boxes = [_box(played, wager) for wager in played.wagers.values() if wager.status is WagerStatus.ACCEPTED]
+    standing = sorted(wager for wager in played.wagers.values() if wager.status is WagerStatus.ACCEPTED)
+    boxes = [_box(played, wager) for wager in standing]
     pools = Pools(lock.jackpot_cents, lock.reserve_cents)
     approved = Approved(config.fixed_prizes_from, config.reset_cents)
     pooled: tuple[tuple[int, int], ...] = ()
