@@ -12,6 +12,9 @@ from jackpot.core.commands import Command, Identified
 from jackpot.core.state import Jackpot, Table
 from rules import RulesError
 
+MOST_COMMANDS: Final = 1_000
+"""Commands of one table from one opening to the next: more than any round can need."""
+
 _OF_A_TABLE: Final[dict[type, Callable[..., Decision]]] = {
     commands.PlaceWager: wagers.place_wager,
     commands.OpenRound: rounds.open_round,
@@ -44,6 +47,7 @@ def decide(jackpot: Jackpot, asked: Command | Identified) -> Decision:
     """Carry out a command: events and an answer, or `Refused` and nothing changed."""
     if type(asked) is commands.Identified:
         return _once(jackpot, asked)
+    _require_texts(asked)
     try:
         decision = _carry_out(jackpot, asked)
     except RulesError as error:
@@ -51,6 +55,22 @@ def decide(jackpot: Jackpot, asked: Command | Identified) -> Decision:
     if cast("Command", asked).actor.role is commands.Role.AUDITOR:
         raise Refused(Error.FORBIDDEN, "an auditor reads and never acts")
     return decision
+
+
+def _require_texts(asked: Command | Identified) -> None:
+    """Text that no database can keep is refused at the door: a NUL, or half of a surrogate pair."""
+    for value in asked:
+        if type(value) is str and ("\0" in value or not (value.isascii() or _can_be_written(value))):
+            code = Reason.MALFORMED if type(asked) is commands.PlaceWager else Error.MALFORMED
+            raise Refused(code, f"this text cannot be kept: {ascii(value)[:60]}")
+
+
+def _can_be_written(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _carry_out(jackpot: Jackpot, asked: Command | Identified) -> Decision:
@@ -76,6 +96,8 @@ def _once(jackpot: Jackpot, asked: Identified) -> Decision:
         if digest != asked.digest:
             raise Refused(Error.COMMAND_ID_REUSED, f"command {asked.command_id} was carried out with other content")
         return Decision((), json.loads(answer))
+    if len(table.commands) >= MOST_COMMANDS:
+        raise Refused(Error.MAKES_NO_SENSE, f"table {table.id} has had {MOST_COMMANDS} commands since its round opened")
     events, answered = decide(jackpot, asked.command)
     if not events:
         return Decision((), answered)

@@ -36,17 +36,15 @@ def evolve(jackpot: Jackpot, event: Event) -> Jackpot:
     mark = event.data.get("command")
     if mark is not None:
         answered = (mark["digest"], json.dumps(mark["answer"], sort_keys=True))
-        table = table._replace(commands=_newest({**table.commands, mark["id"]: answered}, MOST_COMMANDS))
+        table = table._replace(commands={**table.commands, mark["id"]: answered})
     totals = jackpot.split_totals
     if split_cents:
         totals = {**totals, split_version: totals[split_version] + split_cents}
     return jackpot._replace(balances=balances, split_totals=totals, tables={**jackpot.tables, table.id: table})
 
 
-MOST_COMMANDS: Final = 256
 MOST_CONFIGS: Final = 50
-MOST_RETURNED: Final = 100
-"""How much the state remembers; the store remembers everything."""
+"""How many configurations the state remembers, beside those in use; the audit trail remembers them all."""
 
 Changed = tuple[Table, int, int]
 """The table after an event, and what the event adds to which configuration's split total."""
@@ -78,7 +76,7 @@ def _config_approved(jackpot: Jackpot, event: Event) -> Jackpot:
     config = config_of(event.data["config"])
     configs = {**jackpot.configs, config.version: config}
     in_use = {table.round.config_version for table in jackpot.tables.values() if table.round}
-    kept = {*_newest(configs, MOST_CONFIGS), *in_use}
+    kept = {*sorted(configs)[-MOST_CONFIGS:], *in_use}
     totals = {**jackpot.split_totals, config.version: 0}
     return _proposal_done(jackpot, event)._replace(
         version=config.version,
@@ -174,10 +172,8 @@ def _hand_voided(_jackpot: Jackpot, table: Table, event: Event) -> Changed:
     played, data = _round(table), event.data
     key = wager_key(data["box"], data["wager_id"])
     returned = played.wagers[key]._replace(status=WagerStatus.RETURNED, reason=data["reason"])
-    wagers = {**played.wagers, key: returned}
-    old = [k for k, wager in wagers.items() if wager.status is WagerStatus.RETURNED][:-MOST_RETURNED]
     changed = played._replace(
-        wagers={k: wager for k, wager in wagers.items() if k not in old},
+        wagers={**played.wagers, key: returned},
         folded=_without(played.folded, data["box"]),
         declared=_without(played.declared, data["box"]),
     )
@@ -253,11 +249,6 @@ def _pooled(data: Mapping[str, Any]) -> tuple[tuple[int, int], ...]:
 
 def _after(data: Mapping[str, Any]) -> Phase:
     return Phase.IDLE if data["ends"] else Phase.PENDING
-
-
-def _newest(mapping: Mapping[Any, Any], most: int) -> dict[Any, Any]:
-    """The last entries of a mapping, in its order."""
-    return dict(list(mapping.items())[-most:])
 
 
 def _without(mapping: Mapping[int, Any], box: int) -> Mapping[int, Any]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from jackpot.core.answers import Decision, Reason, Refused
 from jackpot.core.commands import PlaceWager
 from jackpot.core.events import Event, EventType
@@ -9,6 +11,9 @@ from jackpot.core.ledger import Account, Kind, Transfer
 from jackpot.core.settlement import BOOMERANG
 from jackpot.core.state import Jackpot, Phase, Table, Wager, WagerStatus, wager_key
 from rules.prizes import split
+
+MOST_WAGERS: Final = 1_000
+"""Wagers of one round, voided ones included: more than any table can need."""
 
 
 def place_wager(jackpot: Jackpot, table: Table, asked: PlaceWager) -> Decision:
@@ -58,6 +63,8 @@ def _require_acceptable(jackpot: Jackpot, table: Table, asked: PlaceWager) -> No
         raise Refused(Reason.WRONG_AMOUNT, f"the wager is {wager_cents} cents and not {asked.amount_cents}")
     if table.round.standing(asked.box) is not None:
         raise Refused(Reason.BOX_ALREADY_WAGERED, f"box {asked.box} has wagered on round {table.number} already")
+    if len(table.round.wagers) >= MOST_WAGERS:
+        raise Refused(Reason.BOX_ALREADY_WAGERED, f"round {table.number} has seen {MOST_WAGERS} wagers: void the round")
 
 
 def _accepted(jackpot: Jackpot, table: Table, asked: PlaceWager) -> Event:

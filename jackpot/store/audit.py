@@ -133,7 +133,7 @@ def _verify_rows(
     memory = create_engine("sqlite://")
     tables.metadata.create_all(memory)
     transfers = connection.execution_options(yield_per=_AT_ONCE).execute(_ordered(tables.transfers, chain))
-    stored, some_signed = _Ahead(transfers), bool(signed)
+    stored = _Ahead(transfers)
     with memory.connect() as rebuilt, closing(transfers), closing(_rows(connection, chain)) as rows:
         chunk: list[tuple[int, Event]] = []
         for row in rows:
@@ -148,8 +148,6 @@ def _verify_rows(
                 chunk = []
         _rebuild(rebuilt, chain, chunk)
         _verify_head(connection, replay, max(signed, default=0))
-        if replay.seq and not some_signed:
-            raise Wrong(replay.seq, "no checkpoint has been signed over this trail, so it proves nothing")
         _verify_transfers(replay.seq + 1, stored, [], rest=True)
         for table in _REBUILT:
             _verify_table(table, connection, rebuilt, chain)
@@ -198,12 +196,13 @@ def _verify_transfers(seq: int, stored: _Ahead, expected: list[tuple[Any, ...]],
 
 def _verify_head(connection: Connection, replay: _Replay, last_signed: int) -> None:
     head = connection.execute(select(tables.chains).where(tables.chains.c.chain == replay.chain)).one_or_none()
-    known = max(last_signed, head.seq if head is not None else 0)
+    if head is None or type(head.seq) is not int:
+        raise Wrong(replay.seq, "the chain has no head")
+    known = max(last_signed, head.seq)
     if known > replay.seq:
         raise Wrong(replay.seq + 1, f"event {replay.seq + 1} is missing: the chain goes on to {known}")
-    if head is None or head.seq < replay.seq:
-        first = head.seq + 1 if head is not None else 1
-        raise Wrong(first, f"event {first} was added behind the chain's head")
+    if head.seq < replay.seq:
+        raise Wrong(head.seq + 1, f"event {head.seq + 1} was added behind the chain's head")
     if head.head != replay.head:
         raise Wrong(replay.seq, f"the chain's head is not the hash of its last event, {replay.seq}")
 

@@ -68,6 +68,7 @@ class Chain:
             try:
                 connection.commit()
             except DBAPIError:
+                connection.invalidate()
                 if not self._landed(after):
                     raise
         self.head = after
@@ -84,7 +85,6 @@ class Chain:
 
     def _landed(self, after: Head) -> bool:
         """Whether a commit whose end was not seen took place."""
-        self.database.writing.dispose()
         with self.database.reader() as connection:
             row = connection.execute(select(tables.chains).where(tables.chains.c.chain == self.name)).one()
         return (row.seq, bytes(row.head), row.epoch) == (after.seq, after.hash, after.epoch)

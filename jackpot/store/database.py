@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from sqlite3 import Connection as SqliteConnection
 from typing import Final
 
+import psycopg
 from sqlalchemy import Connection, Engine, create_engine, event, text
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError
@@ -25,13 +26,14 @@ class Database:
     def __init__(self, url: str) -> None:
         self.url = _checked(url)
         self.is_sqlite = self.url.startswith("sqlite")
-        self.writing = self._engine(pool_size=1)
-        self.reading = self._engine(pool_size=READERS)
+        self.writing = self._engine(pool_size=1, begin="BEGIN IMMEDIATE")
+        self.reading = self._engine(pool_size=READERS, begin="BEGIN")
 
-    def _engine(self, pool_size: int) -> Engine:
+    def _engine(self, pool_size: int, begin: str) -> Engine:
         engine = create_engine(self.url, pool_size=pool_size, max_overflow=0, pool_pre_ping=not self.is_sqlite)
         if self.is_sqlite:
             event.listen(engine, "connect", _prepare_sqlite)
+            event.listen(engine, "begin", lambda connection: connection.exec_driver_sql(begin))
         return engine
 
     @contextmanager
@@ -59,8 +61,8 @@ def explained(url: str) -> Iterator[None]:
     """A driver's complaint becomes one sentence that names the database and hides its password."""
     try:
         yield
-    except DBAPIError as error:
-        reason = " ".join(str(error.orig).split())
+    except (DBAPIError, psycopg.Error) as error:
+        reason = " ".join(str(error.orig if isinstance(error, DBAPIError) else error).split())
         raise Unreachable(f"{shown(url)}: {reason}") from error
 
 
@@ -82,6 +84,8 @@ def _checked(url: str) -> str:
 
 
 def _prepare_sqlite(connection: SqliteConnection, _entry: ConnectionPoolEntry) -> None:
-    """Durable after every commit, readers beside the writer, constraints on."""
-    for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON", f"busy_timeout={BUSY_MS}"):
+    """Durable after every commit, readers beside the writer, constraints on, transactions begun by us alone."""
+    connection.isolation_level = None
+    pragmas = ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON", "recursive_triggers=ON")
+    for pragma in (*pragmas, f"busy_timeout={BUSY_MS}"):
         connection.execute(f"PRAGMA {pragma}")

@@ -10,7 +10,6 @@ CsUYapGGPo4dkMgIAUqom/Xajj7h2fB2MPA3j2jxq2I=   its hash
 from __future__ import annotations
 
 import base64
-import binascii
 from hashlib import sha256
 from typing import NamedTuple
 
@@ -143,5 +142,5 @@ def _encoded(raw: bytes) -> str:
 def _decoded(text: str) -> bytes:
     try:
         return base64.b64decode(text, validate=True)
-    except binascii.Error:
+    except ValueError:
         raise NoteError("this is not base64") from None
