@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final, NamedTuple
 
-from sqlalchemy import Connection, Select, Table, func, select
+from sqlalchemy import ColumnElement, Connection, Table, func, select
 
 from jackpot.core.ledger import Account
 from jackpot.core.state import Jackpot
@@ -56,9 +56,8 @@ def floor(connection: Connection, jackpot: str | None = None) -> list[Plain]:
 def rounds(connection: Connection, page: Page) -> list[Plain]:
     """Rounds, the newest first."""
     w = tables.wagers.c
-    wanted = _page(tables.rounds, page)
     found = []
-    for row in connection.execute(wanted).mappings():
+    for row in _page(connection, tables.rounds, page):
         mine = (w.chain == row["chain"]) & (w.table_id == row["table_id"]) & (w.round == row["round"])
         count, cents = connection.execute(
             select(func.count(), func.coalesce(func.sum(w.amount_cents), 0)).where(mine, w.status == "accepted")
@@ -82,35 +81,40 @@ def round_detail(connection: Connection, jackpot: str, table: str, number: int) 
 
 def wins(connection: Connection, page: Page) -> list[Plain]:
     """Prizes, the newest first."""
-    wanted = _page(tables.payouts, page)
-    return [dict(row) for row in connection.execute(wanted).mappings()]
+    return _page(connection, tables.payouts, page)
 
 
 def events(connection: Connection, page: Page, wanted: EventFilter) -> list[Plain]:
     """Events of a chain, the newest first, as far as the filter wants them."""
     e = tables.events.c
-    query = _page(tables.events, page)
+    also = []
     if wanted.since is not None:
-        query = query.where(e.at >= wanted.since)
+        also.append(e.at >= wanted.since)
     if wanted.until is not None:
-        query = query.where(e.at < wanted.until)
+        also.append(e.at < wanted.until)
     if wanted.type is not None:
-        query = query.where(e.type == wanted.type)
+        also.append(e.type == wanted.type)
     if wanted.actor is not None:
-        query = query.where(e.actor == wanted.actor)
-    return [{**row, "hash": bytes(row["hash"]).hex()} for row in connection.execute(query).mappings()]
+        also.append(e.actor == wanted.actor)
+    return [{**row, "hash": bytes(row["hash"]).hex()} for row in _page(connection, tables.events, page, *also)]
 
 
-def _page(table: Table, page: Page) -> Select[Any]:
-    """The newest rows of a table, as far as the page wants them."""
-    query = select(table)
+def _page(connection: Connection, table: Table, page: Page, *also: ColumnElement[bool]) -> list[Plain]:
+    """The newest rows of a table, as far as the page wants them; rows of one seq are never parted by a page's end."""
+    query = select(table).where(*also)
     if page.jackpot is not None:
         query = query.where(table.c.chain == page.jackpot)
     if page.table is not None:
         query = query.where(table.c.table_id == page.table)
-    if page.before is not None:
-        query = query.where(table.c.seq < page.before)
-    return query.order_by(table.c.seq.desc()).limit(min(page.limit, MOST_ROWS))
+    ordered = query.order_by(table.c.seq.desc(), *table.primary_key.columns)
+    below = ordered if page.before is None else ordered.where(table.c.seq < page.before)
+    limit = min(page.limit, MOST_ROWS)
+    rows = connection.execute(below.limit(limit)).mappings().all()
+    if len(rows) == limit:
+        last = rows[-1]["seq"]
+        whole = connection.execute(ordered.where(table.c.seq == last)).mappings().all()
+        rows = [*(row for row in rows if row["seq"] != last), *whole]
+    return [dict(row) for row in rows]
 
 
 def _pools(jackpot: Jackpot) -> Plain:

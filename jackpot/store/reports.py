@@ -73,6 +73,9 @@ def _bounds(day: date, zone: str) -> tuple[str, str]:
         local = ZoneInfo(zone)
     except (ZoneInfoNotFoundError, ValueError):
         raise StoreError(f"there is no time zone {zone!r}: write one like Australia/Canberra") from None
-    midnights = [datetime.combine(day + timedelta(days=n), time(), local) for n in (0, 1)]
-    first, last = (moment.astimezone(ZoneInfo("UTC")).strftime("%Y-%m-%dT%H:%M:%S.000Z") for moment in midnights)
+    try:
+        midnights = [datetime.combine(day + timedelta(days=n), time(), local) for n in (0, 1)]
+        first, last = (moment.astimezone(ZoneInfo("UTC")).strftime("%Y-%m-%dT%H:%M:%S.000Z") for moment in midnights)
+    except OverflowError:
+        raise StoreError(f"{day} is at the end of the calendar: no report can be made of it") from None
     return first, last

@@ -1,0 +1,731 @@
+"""What the databases themselves refuse, and what a book promises: all of a batch or nothing, and never twice."""
+
+import gc
+import sys
+from collections import Counter
+from itertools import count
+from pathlib import Path
+from uuid import uuid4
+
+import psycopg
+import pytest
+from alembic.autogenerate import compare_metadata
+from alembic.runtime.migration import MigrationContext
+from sqlalchemy import Connection, func, inspect, select, text
+from sqlalchemy.exc import DBAPIError, IntegrityError, OperationalError
+
+sys.path.append(str(Path(__file__).parent.parent / "core"))
+from floor import AT, DEALER, FLUSH, MANAGER, NOTHING, PAD, STRAIGHT_FLUSHES, SUPERVISOR, Floor
+
+from jackpot.core.answers import Decision, Refused
+from jackpot.core.commands import (
+    CloseWagers,
+    Declare,
+    Fold,
+    Identified,
+    LinkTable,
+    OpenRound,
+    PlaceWager,
+    Role,
+    Settle,
+    Unfold,
+    VoidHand,
+    VoidRound,
+)
+from jackpot.core.site import INSTALLER, AddOperator
+from jackpot.store import book as books
+from jackpot.store import schema, tables
+from jackpot.store.audit import verify, write_checkpoint
+from jackpot.store.book import Book, SiteBook, read_jackpot
+from jackpot.store.database import Database
+from jackpot.store.errors import Fenced, StoreError, WrongSchema
+from jackpot.store.notes import Signer
+from jackpot.store.projection import Projection
+from jackpot.store.schema import migrate, require_head
+
+SIGNER = Signer("casino", bytes(range(32)))
+numbers = count(1)
+
+
+def empty_database(kind, request, folder):
+    """A database of this kind with nothing in it."""
+    if kind == "sqlite":
+        return Database(f"sqlite:///{folder / uuid4().hex}.db")
+    url, name = request.getfixturevalue("postgres_url"), f"constraints_{uuid4().hex}"
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute(f"CREATE DATABASE {name}")
+    return Database(f"{url.rpartition('/')[0]}/{name}")
+
+
+@pytest.fixture(scope="module", params=["sqlite", "postgresql"])
+def database(request, tmp_path_factory):
+    """A database at head; each test has chains of its own in it."""
+    made = empty_database(request.param, request, tmp_path_factory.mktemp("store"))
+    migrate(made)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def empty(database, request, tmp_path):
+    """Another database of the same kind, with nothing in it."""
+    made = empty_database("sqlite" if database.is_sqlite else "postgresql", request, tmp_path)
+    yield made
+    made.close()
+
+
+class KeptFloor(Floor):
+    """A floor whose state is a book's."""
+
+    def __init__(self, database, **changes):
+        self.database, self.chain = database, f"chain-{next(numbers)}"
+        self.book = Book.open(database, self.chain, "first")
+        super().__init__(**changes)
+
+    def ask(self, command):
+        (outcome,) = self.book.ask([command])
+        self.jackpot = self.book.jackpot
+        if isinstance(outcome, Refused):
+            raise outcome
+        return outcome.answer
+
+    def restart(self):
+        self.book = Book.open(self.database, self.chain, "next")
+        self.jackpot = self.book.jackpot
+
+    def kept(self):
+        """Every row of the chain."""
+        with self.database.reader() as connection:
+            return {
+                table.name: sorted(
+                    map(repr, connection.execute(select(table).where(table.c.chain == self.chain)).all())
+                )
+                for table in tables.metadata.tables.values()
+            }
+
+    def check(self):
+        """The book and the database say the same, and the trail verifies."""
+        with self.database.reader() as connection:
+            assert read_jackpot(connection, self.chain) == self.book.jackpot
+        found = verify(self.database, self.chain, SIGNER.verifier)
+        assert (found.problem, found.events) == (None, self.book.chain.head.seq)
+
+
+@pytest.fixture
+def floor(database):
+    return KeptFloor(database)
+
+
+def refused_by(database, statement, **values):
+    """What the database says to a statement; nothing of it may stay."""
+    with database.writing.connect() as connection, pytest.raises(DBAPIError) as raised:
+        connection.execute(text(statement), values)
+    return str(raised.value.orig)
+
+
+# What the database refuses.
+
+
+@pytest.mark.parametrize("table", tables.APPEND_ONLY, ids=lambda table: table.name)
+def test_what_is_written_for_good_cannot_be_changed_deleted_or_replaced(floor, database, table):
+    floor.play({1: FLUSH, 2: NOTHING})
+    write_checkpoint(database, floor.chain, SIGNER)
+    before = floor.kept()
+    name, column = table.name, list(table.columns)[-1].name
+    keys = ", ".join(key.name for key in table.primary_key.columns)
+    copied = f"INTO {name} SELECT * FROM {name} WHERE chain = :chain"
+    statements = [
+        f"UPDATE {name} SET {column} = {column} WHERE chain = :chain",
+        f"UPDATE {name} SET chain = 'other' WHERE chain = :chain",
+        f"DELETE FROM {name} WHERE chain = :chain",
+        f"DELETE FROM {name}",
+        f"INSERT {copied} ON CONFLICT ({keys}) DO UPDATE SET {column} = excluded.{column}",
+        *((f"INSERT OR REPLACE {copied}",) if database.is_sqlite else (f"TRUNCATE {name}", f"TRUNCATE {name} CASCADE")),
+    ]
+    for statement in statements:
+        assert "never changed" in refused_by(
+            database, statement, **({"chain": floor.chain} if ":chain" in statement else {})
+        ), statement
+    assert floor.kept() == before
+
+
+def copied_row(floor, table, **values):
+    """Whether a row could be inserted once more, with other values; it is not kept."""
+    with floor.database.writing.connect() as connection:
+        row = connection.execute(select(table).where(table.c.chain == floor.chain)).first()
+        try:
+            connection.execute(table.insert().values(dict(row._mapping) | values))
+        except IntegrityError:
+            return False
+        finally:
+            connection.rollback()
+    return True
+
+
+def test_a_wager_id_is_kept_once_for_a_box(floor):
+    floor.open()
+    floor.wager(1)
+    assert not copied_row(floor, tables.wagers, round=99, amount_cents=1, seq=99)
+    assert copied_row(floor, tables.wagers, box=2)
+    assert copied_row(floor, tables.wagers, table_id="t2")
+    assert copied_row(floor, tables.wagers, wager_id="another")
+
+
+def test_a_command_id_is_kept_once_for_a_table(floor):
+    floor.ask(Identified("c1", "digest", OpenRound(AT, DEALER, "t1")))
+    assert not copied_row(floor, tables.commands, digest="other", seq=99)
+    assert copied_row(floor, tables.commands, table_id="t2")
+    assert copied_row(floor, tables.commands, command_id="c2")
+
+
+def test_a_number_of_a_chain_is_used_once(floor):
+    for table in (tables.events, tables.transfers, tables.balances, tables.states, tables.chains):
+        assert not copied_row(floor, table)
+    assert not copied_row(floor, tables.events, seq=99, chain="a chain that is not there")
+    assert copied_row(floor, tables.events, seq=99)
+
+
+@pytest.mark.parametrize("account", ["jackpot", "reserve", "payable", "wagers"])
+def test_a_pool_is_never_negative(floor, account):
+    where = "WHERE chain = :chain AND account = :account"
+    for cents in (-1, -5_000_000):
+        said = refused_by(
+            floor.database, f"UPDATE balances SET balance_cents = {cents} {where}", chain=floor.chain, account=account
+        )
+        assert "never_negative" in said
+
+
+@pytest.mark.parametrize("account", ["players", "house", "house_advance"])
+def test_those_outside_the_pools_may_owe(floor, account):
+    assert copied_row(floor, tables.balances, chain="other", account=account, balance_cents=-1)
+    assert not copied_row(floor, tables.balances, chain="other", account="jackpot", balance_cents=-1)
+
+
+def test_a_transfer_moves_money_between_two_accounts(floor):
+    for cents in (0, -1):
+        assert not copied_row(floor, tables.transfers, seq=99, amount_cents=cents)
+    assert not copied_row(floor, tables.transfers, seq=99, source="jackpot", target="jackpot")
+    assert copied_row(floor, tables.transfers, seq=99, amount_cents=1, source="jackpot", target="reserve")
+
+
+@pytest.mark.parametrize("table", tables.metadata.tables.values(), ids=lambda table: table.name)
+def test_nothing_that_must_be_told_is_left_out(floor, database, table):
+    floor.play({1: STRAIGHT_FLUSHES[0]})
+    floor.ask(Identified("c1", "digest", OpenRound(AT, DEALER, "t2")))
+    write_checkpoint(database, floor.chain, SIGNER)
+    for column in table.columns:
+        if not column.nullable:
+            assert not copied_row(floor, table, **{column.name: None}), column
+
+
+# The schema.
+
+
+def test_migrations_lead_from_nothing_to_the_tables_of_the_program(empty):
+    assert migrate(empty) == (None, schema.head())
+    with empty.reader() as connection:
+        assert compare_metadata(MigrationContext.configure(connection), tables.metadata) == []
+    require_head(empty)
+
+
+def test_migrating_twice_is_harmless(empty):
+    migrate(empty)
+    floor = KeptFloor(empty)
+    before = floor.kept()
+    assert migrate(empty) == (schema.head(), schema.head())
+    assert floor.kept() == before
+    floor.play({1: FLUSH})
+    floor.check()
+
+
+def test_a_schema_that_is_ahead_is_refused_and_left_alone(empty):
+    migrate(empty)
+    with empty.transaction() as connection:
+        connection.execute(text("UPDATE alembic_version SET version_num = '9999'"))
+    for act in (migrate, require_head):
+        with pytest.raises(WrongSchema, match=r"at 9999, which is ahead of this program: install a newer one"):
+            act(empty)
+    with empty.reader() as connection:
+        assert connection.execute(text("SELECT version_num FROM alembic_version")).scalar_one() == "9999"
+
+
+def test_an_empty_schema_is_refused_with_a_sentence_that_says_what_to_do(empty):
+    with pytest.raises(WrongSchema, match=rf"the schema is empty and must be at {schema.head()}: run jackpot migrate"):
+        require_head(empty)
+    with empty.reader() as connection:
+        assert inspect(connection).get_table_names() == []
+
+
+def test_a_schema_that_is_behind_is_refused_with_a_sentence_that_says_what_to_do(empty, monkeypatch):
+    migrate(empty)
+    behind = schema.head()
+    monkeypatch.setattr(schema, "head", lambda: "9998")
+    with pytest.raises(WrongSchema, match=rf"the schema is at {behind} and must be at 9998: run jackpot migrate"):
+        require_head(empty)
+
+
+def test_a_migration_that_fails_leaves_nothing_behind(empty):
+    with empty.transaction() as connection:
+        connection.execute(text("CREATE TABLE events (in_the_way INTEGER)"))
+    with pytest.raises(StoreError):
+        migrate(empty)
+    with empty.reader() as connection:
+        assert inspect(connection).get_table_names() == ["events"]
+    with empty.transaction() as connection:
+        connection.execute(text("DROP TABLE events"))
+    assert migrate(empty) == (None, schema.head())
+
+
+# The fence.
+
+
+def test_a_book_that_was_taken_over_writes_nothing_more(floor, database):
+    floor.open()
+    first = floor.book
+    second = Book.open(database, floor.chain, "second")
+    before, state = floor.kept(), first.jackpot
+    with pytest.raises(Fenced, match="another took over"):
+        first.ask([floor.wagered(1), floor.wagered(2), CloseWagers(AT, DEALER, "t1", 1)])
+    assert floor.kept() == before
+    assert first.jackpot == state
+    assert isinstance(second.ask([floor.wagered(1)])[0], Decision)
+    with pytest.raises(Fenced):
+        first.ask([floor.wagered(2)])
+    floor.restart()
+    floor.check()
+    assert floor.jackpot.tables["t1"].round.lit == [1]
+
+
+def test_a_book_that_was_taken_over_still_tells_what_was_done_before(floor, database):
+    """A repeat changes nothing, so nothing needs the fence."""
+    floor.open()
+    wager = floor.wagered(1)
+    floor.ask(wager)
+    Book.open(database, floor.chain, "second")
+    assert floor.book.ask([wager])[0].answer == {"verdict": "accepted", "reason": None}
+
+
+def test_the_fence_also_holds_without_a_change_of_epoch(floor, database):
+    """Two books at one epoch cannot both go on: the second to commit is stopped by the sequence number."""
+    chain = books.Chain(database, floor.chain, floor.book.chain.head)
+    twin = Book(chain, floor.book.jackpot)
+    floor.open()
+    before = floor.kept()
+    with pytest.raises(Fenced):
+        twin.ask([OpenRound(AT, DEALER, "t2")])
+    assert floor.kept() == before
+
+
+def test_each_takeover_has_a_higher_epoch_than_any_that_was_seen(database):
+    name = f"chain-{next(numbers)}"
+    seen = {0: 1, 7: 8, 3: 9, 9: 10, 10: 11}
+    assert [Book.open(database, name, "x", seen_epoch=epoch).chain.head.epoch for epoch in seen] == list(seen.values())
+    other = f"chain-{next(numbers)}"
+    assert Book.open(database, other, "x", seen_epoch=5).chain.head.epoch == 6
+    with database.reader() as connection:
+        row = connection.execute(select(tables.chains).where(tables.chains.c.chain == name)).one()
+    assert (row.epoch, row.owner, row.seq) == (11, "x", 0)
+
+
+def test_the_sites_chain_is_fenced_too(empty):
+    migrate(empty)
+    first = SiteBook.open(empty, "first")
+    first.ask(AddOperator(AT, INSTALLER, "max", Role.MANAGER, "hash"))
+    second = SiteBook.open(empty, "second")
+    assert second.site == first.site
+    with pytest.raises(Fenced):
+        first.ask(AddOperator(AT, INSTALLER, "mia", Role.MANAGER, "hash"))
+    second.ask(AddOperator(AT, INSTALLER, "mia", Role.MANAGER, "hash"))
+    assert (verify(empty, "site", SIGNER.verifier).events, set(second.site.operators)) == (2, {"max", "mia"})
+
+
+# All or nothing.
+
+
+def break_at(monkeypatch, stage):
+    """Let the writing of a batch fail at one of its stages."""
+
+    def broken(*_arguments):
+        raise StoreError(f"no more {stage}")
+
+    if stage == "projections":
+        monkeypatch.setattr(Projection, "write", broken)
+    elif stage in ("write_balances", "write_states"):
+        monkeypatch.setattr(books, stage, broken)
+    else:
+        real = books.insert_many
+        monkeypatch.setattr(
+            books, "insert_many", lambda c, table, rows: broken() if table.name == stage else real(c, table, rows)
+        )
+
+
+@pytest.mark.parametrize("stage", ["events", "transfers", "projections", "write_balances", "write_states"])
+def test_a_batch_that_fails_half_way_leaves_nothing_and_the_book_goes_on(floor, monkeypatch, stage):
+    floor.open()
+    before, head, state = floor.kept(), floor.book.chain.head, floor.book.jackpot
+    batch = [floor.wagered(1), floor.wagered(2), CloseWagers(AT, DEALER, "t1", 1)]
+    with monkeypatch.context() as patched:
+        break_at(patched, stage)
+        for _ in range(2):
+            with pytest.raises(StoreError, match=f"no more {stage}"):
+                floor.book.ask(batch)
+    assert (floor.kept(), floor.book.chain.head, floor.book.jackpot) == (before, head, state)
+    assert all(isinstance(outcome, Decision) for outcome in floor.book.ask(batch))
+    floor.check()
+
+
+def test_a_row_that_the_database_refuses_fails_its_batch_with_a_sentence(floor, database):
+    floor.open()
+    forged = (floor.chain, "t1", 2, "in the way", 1, 100, 70, 30, "accepted", None, 1)
+    with database.transaction() as connection:
+        connection.execute(tables.wagers.insert().values(forged))
+    floor.restart()
+    before, real = floor.kept(), books._earlier_wagers
+    books._earlier_wagers = lambda *_: {}  # a memory that fails, so that only the database's key is left
+    try:
+        with pytest.raises(StoreError):
+            floor.book.ask([floor.wagered(1), floor.wagered(2, wager_id="in the way")])
+    finally:
+        books._earlier_wagers = real
+    assert floor.kept() == before
+    with database.transaction() as connection:
+        connection.execute(tables.wagers.delete().where(tables.wagers.c.wager_id == "in the way"))
+    floor.wager(1, 2)
+    floor.check()
+
+
+def end_own_connection(database, connection):
+    """The writer's connection breaks: ended by the server, or, in SQLite, by the driver."""
+    if database.is_sqlite:
+        connection.connection.dbapi_connection.rollback()
+        raise OperationalError("", {}, Exception("disk I/O error"))
+    own = connection.connection.dbapi_connection.info.backend_pid
+    with database.reading.connect() as other:
+        other.execute(text("SELECT pg_terminate_backend(:own)"), {"own": own})
+
+
+@pytest.mark.parametrize("stage", ["transfers", "write_states"])
+def test_a_connection_that_breaks_half_way_leaves_nothing_and_the_book_goes_on(floor, database, monkeypatch, stage):
+    floor.open()
+    before = floor.kept()
+    with monkeypatch.context() as patched:
+        name = stage if stage == "write_states" else "insert_many"
+        real = getattr(books, name)
+
+        def break_first(connection, table, rows):
+            if stage in ("write_states", getattr(table, "name", "")):
+                end_own_connection(database, connection)
+            real(connection, table, rows)
+
+        patched.setattr(books, name, break_first)
+        with pytest.raises(StoreError):
+            floor.wager(1)
+    assert floor.kept() == before
+    floor.wager(1)
+    floor.check()
+
+
+# Unknown is not failed.
+
+
+def lost_answer(real):
+    def commit(connection):
+        real(connection)
+        raise OperationalError("COMMIT", {}, Exception("the connection was lost"))
+
+    return commit
+
+
+def failed_commit(_real):
+    def commit(connection):
+        connection.rollback()
+        raise OperationalError("COMMIT", {}, Exception("the connection was lost"))
+
+    return commit
+
+
+def test_a_commit_whose_answer_is_lost_is_recognised_as_landed(floor, monkeypatch):
+    floor.open()
+    with monkeypatch.context() as patched:
+        patched.setattr(Connection, "commit", lost_answer(Connection.commit))
+        outcomes = floor.book.ask([floor.wagered(1), floor.wagered(2)])
+    assert [outcome.answer["verdict"] for outcome in outcomes] == ["accepted", "accepted"]
+    assert floor.book.jackpot.tables["t1"].round.lit == [1, 2]
+    floor.wager(3)
+    floor.check()
+    gc.collect()  # a connection that was let go without being closed would complain here
+
+
+def test_a_commit_that_really_failed_is_not_taken_for_landed(floor, monkeypatch):
+    floor.open()
+    before, state = floor.kept(), floor.book.jackpot
+    with monkeypatch.context() as patched:
+        patched.setattr(Connection, "commit", failed_commit(Connection.commit))
+        with pytest.raises(StoreError, match="the connection was lost"):
+            floor.book.ask([floor.wagered(1)])
+    assert (floor.kept(), floor.book.jackpot) == (before, state)
+    floor.wager(1)
+    floor.check()
+    gc.collect()  # a connection that was let go without being closed would complain here
+
+
+def test_a_commit_on_a_connection_that_the_server_ended_is_not_taken_for_landed(floor, database, monkeypatch):
+    floor.open()
+    before = floor.kept()
+    real = Connection.commit
+
+    def commit(connection):
+        end_own_connection(database, connection)
+        real(connection)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Connection, "commit", commit)
+        with pytest.raises(StoreError):
+            floor.wager(1)
+    assert floor.kept() == before
+    floor.wager(1)
+    floor.check()
+
+
+def test_a_lost_commit_that_another_has_replaced_is_not_taken_for_ours(floor, database, monkeypatch):
+    """The commit failed, and before we could look another took over and wrote as many events."""
+    floor.open()
+    other_wager, real = floor.wagered(7), Connection.commit
+    elsewhere = Database(database.url)
+
+    def commit(connection):
+        connection.rollback()
+        with monkeypatch.context() as patched:
+            patched.setattr(Connection, "commit", real)
+            Book.open(elsewhere, floor.chain, "other").ask([other_wager])
+        raise OperationalError("COMMIT", {}, Exception("the connection was lost"))
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Connection, "commit", commit)
+        with pytest.raises(StoreError):
+            floor.wager(1)
+    elsewhere.close()
+    with pytest.raises(Fenced):
+        floor.wager(2)
+    floor.restart()
+    assert floor.jackpot.tables["t1"].round.lit == [7]
+    floor.check()
+
+
+# What the store remembers of ids.
+
+
+def told(outcome):
+    return outcome.code.value if isinstance(outcome, Refused) else outcome.answer
+
+
+def rounds_later(floor):
+    """A restart, and two rounds more than that."""
+    floor.play({2: FLUSH})
+    floor.restart()
+    floor.play({3: NOTHING})
+
+
+def test_a_wager_of_a_past_round_is_accepted_again_and_posted_once(floor):
+    floor.open()
+    wager = floor.wagered(1)
+    floor.ask(wager)
+    floor.close()
+    floor.settle()
+    rounds_later(floor)
+    before = floor.kept()
+    assert told(floor.book.ask([wager])[0]) == {"verdict": "accepted", "reason": None}
+    assert floor.kept() == before
+
+
+def test_a_voided_wager_of_a_past_round_is_returned_again_with_its_reason(floor):
+    floor.open()
+    wagers = [floor.wagered(box) for box in (1, 2)]
+    for wager in wagers:
+        floor.ask(wager)
+    floor.ask(VoidHand(AT, DEALER, "t1", 1, 1, "wet card"))
+    floor.ask(VoidRound(AT, DEALER, "t1", 1, "fire alarm"))
+    rounds_later(floor)
+    answers = [told(outcome) for outcome in floor.book.ask(wagers)]
+    assert answers == [{"verdict": "returned", "reason": "wet card"}, {"verdict": "returned", "reason": "fire alarm"}]
+
+
+def test_a_wager_id_of_a_past_round_with_other_content_is_reused(floor):
+    floor.open()
+    wager, voided = floor.wagered(1), floor.wagered(2)
+    for asked in (wager, voided):
+        floor.ask(asked)
+    floor.void_hand(2, actor=DEALER)
+    floor.close()
+    floor.settle()
+    rounds_later(floor)
+    floor.open()
+    now = floor.round()
+    for known in (wager, voided):
+        others = [known._replace(**change) for change in ({"round": now}, {"amount_cents": 200}, {"ante": False})]
+        assert [told(outcome) for outcome in floor.book.ask(others)] == ["wager_id_reused"] * 3
+    elsewhere = [wager._replace(box=3, round=now), wager._replace(box=3, round=1), wager._replace(wager_id="new")]
+    assert [told(outcome) for outcome in floor.book.ask(elsewhere)] == [
+        {"verdict": "accepted", "reason": None},
+        "wager_id_reused",
+        "stale_round",
+    ]
+
+
+def test_a_command_of_a_past_round_is_answered_again_and_acts_once(floor):
+    opened = Identified("c1", "open", OpenRound(AT, DEALER, "t1"))
+    declared = Identified("c2", "declare", Declare(AT, DEALER, "t1", 1, 1, STRAIGHT_FLUSHES[0]))
+    settled = Identified("c3", "settle", Settle(AT, DEALER, "t1", 1))
+    answers = [floor.ask(opened)]
+    floor.wager(1)
+    floor.close()
+    answers += [floor.ask(declared), floor.ask(settled)]
+    floor.confirm()
+    rounds_later(floor)
+    before = floor.kept()
+    again = floor.book.ask([opened, declared, settled])
+    assert [told(outcome) for outcome in again] == answers
+    assert [outcome.events for outcome in again] == [(), (), ()]
+    others = [asked._replace(digest="other") for asked in (opened, declared, settled)]
+    assert [told(outcome) for outcome in floor.book.ask(others)] == ["command_id_reused"] * 3
+    assert floor.kept() == before
+    at_another_table = Identified("c1", "other", OpenRound(AT, DEALER, "t2"))
+    assert told(floor.book.ask([at_another_table])[0]) == {"round": 1}
+
+
+def test_a_refused_command_is_judged_afresh_after_a_restart(floor):
+    closing = Identified("c1", "close", CloseWagers(AT, DEALER, "t1", 1))
+    assert told(floor.book.ask([closing])[0]) == "wrong_round"
+    floor.open()
+    floor.restart()
+    assert told(floor.book.ask([closing])[0]) == {"lit": [], "unconfirmed": []}
+
+
+def test_many_ids_of_the_past_are_found_in_one_batch(floor):
+    sent = []
+    for _ in range(12):
+        floor.open()
+        sent += [floor.wagered(box) for box in range(1, 8)]
+        floor.book.ask(sent[-7:])
+        floor.jackpot = floor.book.jackpot
+        floor.void(actor=DEALER)
+    floor.restart()
+    floor.open()
+    answers = floor.book.ask([*sent, *(floor.wagered(box) for box in range(1, 8)), *sent])
+    assert Counter(told(outcome)["verdict"] for outcome in answers) == {"returned": 2 * 84, "accepted": 7}
+
+
+def test_an_id_is_remembered_when_its_round_began_and_ended_in_the_same_batch(floor):
+    """Under load a whole round may wait in one batch; a repeat behind it is still a repeat."""
+    wager = PlaceWager(AT, PAD, "t1", 1, "w1", 1, 100, ante=True)
+    voiding = Identified("c2", "void", VoidRound(AT, DEALER, "t1", 1, "fire alarm"))
+    batch = [
+        Identified("c1", "open", OpenRound(AT, DEALER, "t1")),
+        wager,
+        voiding,
+        Identified("c3", "open", OpenRound(AT, DEALER, "t1")),
+    ]
+    repeats = [wager, wager._replace(round=2), voiding, voiding._replace(digest="other")]
+    outcomes = [told(outcome) for outcome in floor.book.ask([*batch, *repeats])]
+    assert outcomes[len(batch) :] == [
+        {"verdict": "returned", "reason": "fire alarm"},
+        "wager_id_reused",
+        {"returned_cents": 100},
+        "command_id_reused",
+    ]
+    floor.check()
+
+
+def folds(count):
+    """So many dealer's commands on a closed round, with ids that do not sort in the order of their coming."""
+    acts = (Fold, Unfold)
+    return [Identified(f"c{n * 7919 % 997}", f"digest {n}", acts[n % 2](AT, DEALER, "t1", 1, 1)) for n in range(count)]
+
+
+def closed_round(floor):
+    floor.open()
+    floor.wager(1)
+    floor.close()
+
+
+def test_a_command_is_remembered_however_many_wait_behind_it_in_its_batch(floor):
+    closed_round(floor)
+    commands = folds(400)
+    outcomes = floor.book.ask([*commands, commands[0], commands[0]._replace(digest="other")])
+    assert [told(outcome) for outcome in outcomes[-2:]] == [{}, "command_id_reused"]
+    floor.check()
+
+
+def test_a_wager_is_remembered_however_many_of_its_round_are_returned_in_its_batch(floor):
+    floor.open()
+    sent = [floor.wagered(1) for _ in range(150)]
+    batch = [command for wager in sent for command in (wager, VoidHand(AT, DEALER, "t1", 1, 1, "wet"))]
+    outcomes = floor.book.ask([*batch, sent[0], sent[0]._replace(ante=False)])
+    assert [told(outcome) for outcome in outcomes[-2:]] == [{"verdict": "returned", "reason": "wet"}, "wager_id_reused"]
+    floor.check()
+
+
+def test_what_the_state_forgets_in_a_long_round_does_not_depend_on_restarts(floor):
+    """Otherwise an honest trail would not verify."""
+    closed_round(floor)
+    commands = folds(400)
+    for start in range(0, 400, 100):
+        floor.book.ask(commands[start : start + 100])
+        floor.restart()
+    floor.check()
+
+
+def test_which_returned_wagers_the_state_forgets_does_not_depend_on_restarts(floor):
+    floor.open()
+    for _ in range(3):
+        sent = [floor.wagered(1) for _ in range(50)]
+        floor.book.ask([command for wager in sent for command in (wager, VoidHand(AT, DEALER, "t1", 1, 1, "wet"))])
+        floor.restart()
+    floor.check()
+
+
+# Readers, and texts.
+
+
+def test_a_reader_sees_one_moment_however_much_is_written_meanwhile(floor, database):
+    counted = select(func.count()).select_from(tables.events).where(tables.events.c.chain == floor.chain)
+    held = select(tables.chains.c.seq).where(tables.chains.c.chain == floor.chain)
+    with database.reader() as connection:
+        before = connection.execute(counted).scalar_one()
+        floor.open()
+        floor.wager(1, 2)
+        assert connection.execute(held).scalar_one() == connection.execute(counted).scalar_one() == before
+    with database.reader() as connection:
+        assert connection.execute(counted).scalar_one() == before + 3
+
+
+@pytest.mark.parametrize("reason", ["nul \x00", "half a letter \ud800"], ids=["NUL", "a lone surrogate"])
+def test_a_text_that_cannot_be_kept_does_not_stop_the_others(floor, reason):
+    floor.open()
+    floor.wager(1)
+    outcomes = floor.book.ask([VoidHand(AT, SUPERVISOR, "t1", 1, 1, reason), floor.wagered(2)])
+    assert isinstance(outcomes[1], Decision)
+    floor.check()
+
+
+@pytest.mark.parametrize("reason", ["Größe 漢字 🂡", "'; DROP TABLE events; --", "%s :chain {x} \\ \t\n", "x" * 5_000])
+def test_any_other_text_is_kept_as_it_is(floor, reason):
+    floor.open()
+    wager = floor.wagered(1)
+    floor.ask(wager)
+    floor.ask(VoidHand(AT, SUPERVISOR, "t1", 1, 1, reason))
+    floor.restart()
+    assert floor.ask(wager) == {"verdict": "returned", "reason": reason}
+    floor.check()
+
+
+def test_a_refusal_does_not_disturb_the_rest_of_its_batch(floor):
+    asked = [OpenRound(AT, DEALER, "t1"), OpenRound(AT, DEALER, "t1"), OpenRound(AT, DEALER, "t9")]
+    asked.append(LinkTable(AT, MANAGER, "t3", 5))
+    assert [told(outcome) for outcome in floor.book.ask(asked)] == [
+        {"round": 1},
+        "wrong_phase",
+        "unknown_table",
+        {"table": "t3"},
+    ]
+    floor.check()
