@@ -107,6 +107,7 @@ class KeptFloor(Floor):
         """The book and the database say the same, and the trail verifies."""
         with self.database.reader() as connection:
             assert read_jackpot(connection, self.chain) == self.book.jackpot
+        write_checkpoint(self.database, self.chain, SIGNER)
         found = verify(self.database, self.chain, SIGNER.verifier)
         assert (found.problem, found.events) == (None, self.book.chain.head.seq)
 
@@ -336,6 +337,7 @@ def test_the_sites_chain_is_fenced_too(empty):
     with pytest.raises(Fenced):
         first.ask(AddOperator(AT, INSTALLER, "mia", Role.MANAGER, "hash"))
     second.ask(AddOperator(AT, INSTALLER, "mia", Role.MANAGER, "hash"))
+    write_checkpoint(empty, "site", SIGNER)
     assert (verify(empty, "site", SIGNER.verifier).events, set(second.site.operators)) == (2, {"max", "mia"})
 
 

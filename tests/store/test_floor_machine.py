@@ -1,24 +1,26 @@
 """Any floor, played at once through the pure core and both databases: the three agree to the byte and to the cent.
 
-`Floor` asks random commands. `Model` is the core with a perfect memory, `Tables` says what the query tables must hold,
-`Cashier` counts the money by its own means, and a `Shelf` is a real database with its book. JACKPOT_LONG=1 plays longer.
+`Floor` asks random commands. `Model` is the core with a perfect memory, `Tables` says what the tables for queries must
+hold, `Cashier` counts the money by its own means, and a `Shelf` is a real database with its book. JACKPOT_LONG=1 plays
+ten times as many floors, and longer ones.
 """
 
 import json
 import os
 from collections import Counter
+from contextlib import contextmanager
 from hashlib import sha256
 from itertools import count
 from random import Random
 
 import psycopg
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, note, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule, run_state_machine_as_test
 from sqlalchemy import select
 
-from jackpot.core.answers import Decision, Refused
+from jackpot.core.answers import Refused
 from jackpot.core.commands import (
     Actor,
     Approve,
@@ -48,7 +50,7 @@ from jackpot.core.decide import decide
 from jackpot.core.events import EventType
 from jackpot.core.evolve import evolve
 from jackpot.core.ledger import Account, Kind, Transfer
-from jackpot.core.state import NEW, Config, Phase
+from jackpot.core.state import NEW, Config, Phase, Table
 from jackpot.store import tables
 from jackpot.store.book import Book, read_jackpot
 from jackpot.store.chain import GENESIS, EventRow, canonical
@@ -59,8 +61,10 @@ from jackpot.store.schema import migrate
 from rules.prizes import FixedFrom
 
 LONG = os.environ.get("JACKPOT_LONG") == "1"
+EVENINGS = 200 if LONG else 21
+"""Of ten floors each: from the eleventh on Hypothesis mostly varies floors it has tried, and we want new ones."""
 PLAYED = settings(
-    max_examples=2_000 if LONG else 200,
+    max_examples=10,
     stateful_step_count=60 if LONG else 28,
     deadline=None,
     database=None,
@@ -72,38 +76,44 @@ BOXES = {"t1": 7, "t2": 3, "t3": 5}
 PAD, DEALER, AUDITOR = Actor("pad"), Actor("dealer"), Actor("ada", Role.AUDITOR)
 SUPERVISOR = Actor("sue", Role.SUPERVISOR)
 MANAGER, OTHER_MANAGER = Actor("max", Role.MANAGER), Actor("mia", Role.MANAGER)
+ANYBODY = (DEALER, SUPERVISOR, MANAGER, AUDITOR)
+MOSTLY_SUPERVISORS = (SUPERVISOR,) * 6 + ANYBODY
+MOSTLY_MANAGERS = (MANAGER, OTHER_MANAGER) * 4 + ANYBODY
+
 RANKS, SUITS = "AKQJT98765432", "shdc"
 DECK = [rank + suit for suit in SUITS for rank in RANKS]
-STRAIGHTS = ["KQJT9", "QJT98", "JT987", "T9876", "98765", "87654", "76543", "65432", "5432A"]
+STRAIGHTS = ("KQJT9", "QJT98", "JT987", "T9876", "98765", "87654", "76543", "65432", "5432A")
+PRIZES = ("royal", "straight_flush", "quads", "full_house", "flush", "dead_mans")
+MISTAKES = ("taken", "four", "double", "unknown", "joker")
+LIKELY = ("royal", "straight_flush", *PRIZES, "any", None)
+
+WAGERS = (100, 100, 200, 333, 1)
+SPLITS = ((7_000, 3_000), (6_667, 3_333), (6_667, 3_333), (10_000, 0), (0, 10_000), (1, 9_999))
+RESETS = (0, 1_000_000, 250_000)
+BY_DEFAULT = ("royal_flush", "straight_flush")
+CONFIRMS = (BY_DEFAULT, BY_DEFAULT, ("royal_flush",), (), ("flush", "full_house", "four_of_a_kind", *BY_DEFAULT))
+POOLS = (0, 1, 10_030, 1_050_000, 1_500_001, 5_000_000)
+MOVABLE = (Account.JACKPOT, Account.RESERVE, Account.HOUSE_ADVANCE, *Account)
+
+OF_OPERATORS = (Confirm, Correct, ResumeTable, SetMode, LinkTable)
+NOT_OF_A_ROUND = (OpenRound, ReportMalfunction, ResumeTable, SetMode, LinkTable)
+ACTS = (*NOT_OF_A_ROUND, CloseWagers, Fold, Unfold, Declare, Settle, Confirm, Correct, VoidHand, VoidRound)
+ENDINGS = (
+    "settle", "settle", "settle", "correct", "correct", "confirm", "void", "another_table_wins", "repeat_a_wager",
+    "repeat_a_command",
+)  # fmt: skip
+FLAWS = ("stale", "early", "amount", "ante", "box", "table")
+CHANGES = ("round", "now", "amount", "ante", "box")
+BATCHES = (1, 3, 5, 100)
+NO_TABLE = Table("", 0)
 
 chain_numbers = count(1)
 
 
-# What may be drawn.
-
-boxes = st.integers(1, 7)
-tables_drawn = st.sampled_from(["t1", "t1", "t1", "t1", "t2", "t2", "t2", "t3"])
-drifts = st.sampled_from([0] * 10 + [-1, 1])
-picks = st.integers(0, 200)
-prizes = ["royal", "straight_flush", "quads", "full_house", "flush", "dead_mans", "any"]
-mistakes = ["taken", "four", "double", "unknown", "joker"]
-hands = st.sampled_from(prizes * 3 + mistakes)
-splits = st.sampled_from([(7_000, 3_000), (6_667, 3_333), (6_667, 3_333), (10_000, 0), (0, 10_000), (1, 9_999)])
-wager_cents = st.sampled_from([100, 100, 200, 333, 1])
-resets = st.sampled_from([0, 0, 1_000_000, 250_000])
-some_confirm = [("royal_flush", "straight_flush"), ("royal_flush",), (), ("flush", "four_of_a_kind", "royal_flush")]
-confirms = st.sampled_from([*some_confirm, some_confirm[0]])
-pool_cents = st.sampled_from([0, 1, 10_030, 1_050_000, 1_500_001, 5_000_000])
-floor_actors = st.sampled_from([DEALER, SUPERVISOR, SUPERVISOR, SUPERVISOR, MANAGER, AUDITOR])
-managers = st.sampled_from([MANAGER, OTHER_MANAGER, MANAGER, OTHER_MANAGER, SUPERVISOR])
-accounts = st.sampled_from(list(Account))
-
-
-@st.composite
-def configs(draw):
-    to_jackpot, to_reserve = draw(splits)
-    payer = draw(st.sampled_from(FixedFrom))
-    return Config(1, draw(wager_cents), to_jackpot, to_reserve, draw(resets), payer, draw(confirms))
+def some_config(r):
+    to_jackpot, to_reserve = r.choice(SPLITS)
+    payer = r.choice(list(FixedFrom))
+    return Config(1, r.choice(WAGERS), to_jackpot, to_reserve, r.choice(RESETS), payer, r.choice(CONFIRMS))
 
 
 def dealt(kind, free, taken):
@@ -129,7 +139,7 @@ def dealt(kind, free, taken):
             wanted = {"four": [free[:4]], "double": [[*free[:4], free[0]]], "unknown": [[*free[:4], "1s"]]}.get(
                 kind, [[*free[:4], "Jk"]] if kind == "joker" else [free[:5]]
             )
-    possible = kind in mistakes
+    possible = kind in MISTAKES
     return tuple(next((h for h in wanted if possible or (len(h) == 5 and set(h) <= set(free))), free[:5]))
 
 
@@ -233,6 +243,31 @@ def minus(one, other):
     return {account: one.get(account, 0) - other.get(account, 0) for account in Account}
 
 
+def flows(transfers):
+    """What moved between each two accounts, in all; money that went back counts against it."""
+    moved = Counter()
+    for transfer in transfers:
+        moved[transfer.source, transfer.target] += transfer.amount_cents
+        moved[transfer.target, transfer.source] -= transfer.amount_cents
+    return moved
+
+
+def leaving(moved):
+    """What each account must give up, before anything comes in."""
+    out = Counter()
+    for (source, _), cents in moved.items():
+        out[source] += max(0, cents)
+    return out
+
+
+def gained(moved):
+    """What each account gains of these flows."""
+    gain = Counter()
+    for (_, target), cents in moved.items():
+        gain[target] += cents
+    return gain
+
+
 def helped(balances, change):
     """The balances after a change: what the jackpot pool lacks, the reserve pays, then an advance (readings 11, 13)."""
     after = {account: balances[account] + change.get(account, 0) for account in Account}
@@ -248,7 +283,7 @@ class Cashier:
 
     def __init__(self):
         self.balances = Counter(dict.fromkeys(Account, 0))
-        self.wagers, self.settled, self.unlocked, self.paid = {}, {}, {}, {}
+        self.wagers, self.settled, self.flows, self.unlocked, self.paid = {}, {}, {}, {}, {}
         self.stakes, self.by_hand, self.split = 0, 0, {}
 
     def take(self, before, event, after):
@@ -304,6 +339,7 @@ class Cashier:
 
     def _round_settled(self, before, event, after, moved):
         self.settled[event.table], self.unlocked[event.table] = moved, before
+        self.flows[event.table] = flows(event.transfers)
         played = after.tables[event.table].round
         config = after.configs[played.config_version]
         prizes = [transfer for transfer in event.transfers if transfer.kind is Kind.PRIZE]
@@ -316,7 +352,7 @@ class Cashier:
         self._check_pooling(event, after, config, played)
 
     def _check_pooling(self, event, after, config, played):
-        """Reading 16: in 1997 a loser's wager is split now, a winner's goes to the house; in 2016 it was split before."""
+        """In 1997 a loser's wager is split now and a winner's goes to the house (reading 16); in 2016 nothing is."""
         pooled = nets(transfer for transfer in event.transfers if transfer.kind is Kind.CONTRIBUTION)
         if after.instrument == RULES_2016:
             assert not pooled
@@ -331,23 +367,29 @@ class Cashier:
 
     def _round_corrected(self, before, event, after, moved):
         """Settled anew as if the true hands had been declared at the lock; the difference is posted (reading 11)."""
-        played = after.tables[event.table].round
-        unlocked = self.unlocked[event.table]
-        table = unlocked.tables[event.table]
-        truly = table._replace(round=table.round._replace(declared=played.declared))
-        anew = decide(unlocked.with_table(truly), Settle(event.at, DEALER, event.table, event.round)).events[0]
-        told = [p._asdict() for p in played.payouts]
-        assert told == anew.data["payouts"]
+        anew = self._settled_anew(before, event, after)
+        assert [p._asdict() for p in after.tables[event.table].round.payouts] == anew.data["payouts"]
         change = minus(nets(anew.transfers), self.settled[event.table])
         for account in ("players", "payable", "wagers", "house"):
             assert moved[account] == change[account]
-        assert moved["jackpot"] >= change["jackpot"]
-        assert moved["house_advance"] <= change["house_advance"]
-        out = {pool: sum(t.amount_cents for t in (*anew.transfers, *event.transfers) if t.source == pool) for pool in Account}
-        if all(before.balances[pool] >= out[pool] + max(0, -change[pool]) for pool in ("jackpot", "reserve")):
-            assert minus(moved, change) == dict.fromkeys(Account, 0), "rich pools bear exactly the difference"
-        self.settled[event.table] = Counter(self.settled[event.table])
+        assert moved["jackpot"] >= change["jackpot"], "the jackpot pool pays no more than the settlement says"
+        assert moved["house_advance"] <= change["house_advance"], "nor is more of an advance given back"
+        wanted = flows(anew.transfers)
+        wanted.subtract(self.flows[event.table])
+        suffice = all(before.balances[pool] >= leaving(wanted)[pool] for pool in ("jackpot", "reserve"))
+        if suffice and gained(self.flows[event.table]) == self.settled[event.table]:
+            assert moved == Counter(change), "pools that suffice, and have not been helped, bear exactly the difference"
+        self.flows[event.table] = flows(anew.transfers)
         self.settled[event.table].update(moved)
+
+    def _settled_anew(self, before, event, after):
+        """On the pools as at the lock, where wagers that were pooled since (1997) stay as they were split."""
+        unlocked, corrected = self.unlocked[event.table], after.tables[event.table].round
+        table = unlocked.tables[event.table]
+        pooled = before.tables[event.table].round.pooled
+        truly = table._replace(round=table.round._replace(declared=corrected.declared, pooled=pooled))
+        state = unlocked._replace(split_totals=before.split_totals).with_table(truly)
+        return decide(state, Settle(event.at, DEALER, event.table, event.round)).events[0]
 
     def _payouts_confirmed(self, before, event, after, moved):
         pending = [p for p in before.tables[event.table].round.payouts if p.status == "pending"]
@@ -395,6 +437,8 @@ class Shelf:
     def check(self, model):
         """What the database holds after a commit."""
         assert self.book.jackpot == model.jackpot
+        if len(self.read) == len(model.rows):
+            return
         with self.database.reader() as connection:
             e = tables.events.c
             found = select(tables.events).where(e.chain == self.chain, e.seq > len(self.read)).order_by(e.seq)
@@ -462,6 +506,19 @@ def told(outcome):
 # The floor.
 
 
+def act(*phases):
+    """A rule for when some table is in one of these phases. One number makes all its choices: floors differ widely."""
+
+    def made(method):
+        def chosen(self, number):
+            method(self, Random(f"{self.seed} {number}"))
+
+        chosen.__name__ = method.__name__
+        return precondition(lambda self: self.any(*phases))(rule(number=st.integers(0, 2**16))(chosen))
+
+    return made
+
+
 class Floor(RuleBasedStateMachine):
     """Linked tables, their devices and their operators."""
 
@@ -469,21 +526,398 @@ class Floor(RuleBasedStateMachine):
         super().__init__()
         chain = f"floor-{next(chain_numbers)}"
         self.model, self.shelves = Model(chain), [Shelf(database, chain) for database in databases]
-        self.waiting, self.room, self.sound = [], 1, True
+        self.waiting, self.room, self.size, self.sound = [], 1, 1, True
         self.ids, self.clock = count(1), count(1)
         self.pads, self.sent, self.seed = [], [], 0
 
-    @initialize(
-        instrument=st.sampled_from([RULES_2016, RULES_2016, RULES_1997]),
-        config=configs(),
-        jackpot=pool_cents,
-        reserve=pool_cents,
-        seed=picks,
-    )
-    def begins(self, instrument, config, jackpot, reserve, seed):
-        self.seed = seed
-        created = CreateJackpot(self.now, MANAGER, self.model.chain, instrument, config, "mia", jackpot, reserve)
-        with self.one_batch():
-            self.ask(created)
-            for table in ("t1", "t2"):
+    @initialize(seed=st.integers(0, 2**32))
+    def a_jackpot_begins(self, seed):
+        self.seed, r = seed, Random(seed)
+        chosen = r.choice([RULES_2016, RULES_1997]), some_config(r), "mia", r.choice(POOLS), r.choice(POOLS)
+        with self.batches_of(100):
+            self.ask(CreateJackpot(self.now, MANAGER, self.model.chain, *chosen))
+            for table in ("t1", "t2", "t3")[: r.choice([2, 3])]:
                 self.ask(LinkTable(self.now, MANAGER, table, BOXES[table]))
+
+    # Devices.
+
+    @act(Phase.IDLE)
+    def opens_a_round(self, r):
+        self.dealer(r, OpenRound(self.now, DEALER, self.at(r, Phase.IDLE)))
+
+    @act(Phase.OPEN)
+    def boxes_wager(self, r):
+        table = self.at(r, Phase.OPEN)
+        with self.batches_of(r.choice(BATCHES)):
+            for _ in range(r.randint(1, 5)):
+                self.wager(table, r.randint(1, 7), r.choice(FLAWS) if r.random() < 0.4 else "")
+
+    @act(*Phase)
+    def pads_repeat_themselves(self, r):
+        for _ in range(r.randint(1, 3)):
+            self.repeat_a_wager(r)
+
+    @act(*Phase)
+    def dealers_repeat_themselves(self, r):
+        for _ in range(r.randint(1, 3)):
+            self.repeat_a_command(r)
+
+    @act(Phase.OPEN)
+    def closes_wagers(self, r):
+        table = self.at(r, Phase.OPEN)
+        dark = tuple(r.sample(range(1, 8), r.randint(0, 3)))
+        self.dealer(r, CloseWagers(self.now, DEALER, table, self.number(table), dark))
+
+    @act(Phase.CLOSED)
+    def folds_or_takes_a_fold_back(self, r):
+        table = self.at(r, Phase.CLOSED)
+        folding = r.choice([Fold, Unfold])
+        self.dealer(r, folding(self.now, DEALER, table, self.number(table), self.some_box(r, table), "left"))
+
+    @act(Phase.CLOSED)
+    def declares(self, r):
+        table = self.at(r, Phase.CLOSED)
+        self.declare(r, table, self.some_box(r, table), r.choice(LIKELY + MISTAKES) or "any")
+
+    @act(Phase.CLOSED)
+    def settles(self, r):
+        self.settle(r, self.at(r, Phase.CLOSED))
+
+    @act(*Phase)
+    def a_round_is_played(self, r):
+        """From wherever the table stands to its hands, and then whatever may happen to them."""
+        table = self.at(r, *Phase)
+        with self.batches_of(r.choice(BATCHES)):
+            self.play(r, table)
+            for ending in r.choices(ENDINGS, k=r.randint(1, 5)):
+                getattr(self, ending)(r, table)
+
+    @act(*Phase)
+    def every_table_plays(self, r):
+        with self.batches_of(r.choice(BATCHES)):
+            for table in sorted(self.model.jackpot.tables):
+                self.play(r, table)
+                if r.random() < 0.5:
+                    self.settle(r, table)
+
+    # Supervisors.
+
+    @act(Phase.PENDING)
+    def confirms(self, r):
+        self.confirm(r, self.at(r, Phase.PENDING), r.choice(MOSTLY_SUPERVISORS))
+
+    @act(Phase.PENDING)
+    def corrects(self, r):
+        self.correct(r, self.at(r, Phase.PENDING), r.choice(MOSTLY_SUPERVISORS), r.choice(["misread"] * 7 + [" "]))
+
+    @act(Phase.OPEN, Phase.CLOSED)
+    def voids_a_hand(self, r):
+        """A voided box may wager again while the round is open."""
+        table = self.at(r, Phase.OPEN, Phase.CLOSED)
+        box, actor = self.some_box(r, table), r.choice(MOSTLY_SUPERVISORS)
+        with self.batches_of(r.choice(BATCHES)):
+            self.dealer(r, VoidHand(self.now, actor, table, self.number(table), box, "misdeal"))
+            if r.random() < 0.5:
+                self.wager(table, box)
+
+    @act(Phase.OPEN, Phase.CLOSED, Phase.PENDING)
+    def voids_a_round(self, r):
+        self.void(r, self.at(r, Phase.OPEN, Phase.CLOSED, Phase.PENDING), r.choice(MOSTLY_SUPERVISORS))
+
+    @act(*Phase)
+    def suspends_a_table(self, r):
+        cause = r.choice(["dealer_report", "pad_offline", "store"])
+        self.dealer(r, ReportMalfunction(self.now, DEALER, self.at(r, *Phase), "pad 3", "dark", cause))
+
+    @act(*Phase)
+    def somebody_acts_out_of_turn(self, r):
+        kind, table, box = r.choice(ACTS), r.choice(["t1", "t2", "t3", "t9"]), r.randint(0, 8)
+        more = {
+            Fold: (box,),
+            Unfold: (box,),
+            Declare: (box, self.hand(r, table, box, "any")),
+            Correct: ({box: None}, "misread"),
+            VoidHand: (box, "misdeal"),
+            VoidRound: ("misdeal",),
+            ReportMalfunction: ("pad 3", "dark"),
+            SetMode: (r.random() < 0.5, r.random() < 0.5),
+            LinkTable: (BOXES.get(table, 0),),
+        }
+        place = () if kind in NOT_OF_A_ROUND else (self.number(table) + r.choice([0, 0, 0, -1, 1]),)
+        asked = kind(self.now, r.choice(ANYBODY), table, *place, *more.get(kind, ()))
+        if kind in OF_OPERATORS:
+            self.ask(asked)
+        else:
+            self.dealer(r, asked)
+
+    # Managers.
+
+    @act(*Phase)
+    def proposes_a_configuration(self, r):
+        config = some_config(r)._replace(version=r.randint(0, 3))
+        if r.random() < 0.2:
+            config = config._replace(jackpot_bps=config.jackpot_bps + 1)
+        self.ask(ProposeConfig(self.now, r.choice(MOSTLY_MANAGERS), config, "season"))
+        if r.random() < 0.5:
+            self.approve(max(self.model.jackpot.proposals, default=0), OTHER_MANAGER)
+
+    @act(*Phase)
+    def proposes_to_move_money(self, r):
+        source, target = r.choice(MOVABLE), r.choice(MOVABLE)
+        held, owed = self.model.jackpot.balances[source], -self.model.jackpot.balances[Account.HOUSE_ADVANCE]
+        everything = min(held, owed if target is Account.HOUSE_ADVANCE else held)
+        cents = r.choice([everything, everything + 1, everything // 2, 333, 2_000_000])
+        self.ask(ProposeAdjustment(self.now, r.choice(MOSTLY_MANAGERS), source, target, cents, "count", "t1", 1))
+        if r.random() < 0.5:
+            self.approve(max(self.model.jackpot.proposals, default=0), OTHER_MANAGER)
+
+    @act(*Phase)
+    def decides_on_a_proposal(self, r):
+        number, actor = r.choice([*self.model.jackpot.proposals, 77]), r.choice(MOSTLY_MANAGERS)
+        if r.random() < 0.3:
+            self.ask(Withdraw(self.now, actor, number, "no"))
+        else:
+            self.approve(number, actor)
+
+    # The controller.
+
+    @act(*Phase)
+    def the_next_commands_come_in_one_batch(self, r):
+        self.flush()
+        self.room = r.randint(2, 12)
+
+    @act(*Phase)
+    def restarts(self, r):
+        self.flush()
+        for shelf in self.shelves:
+            shelf.restart()
+            shelf.check(self.model)
+
+    def teardown(self):
+        if self.sound and self.model.rows:
+            self.flush()
+            for shelf in self.shelves:
+                shelf.check_tables(self.model)
+
+    # How things are asked.
+
+    @property
+    def now(self):
+        ms = next(self.clock)
+        return f"2026-11-15T09:{ms // 60_000:02}:{ms // 1000 % 60:02}.{ms % 1000:03}Z"
+
+    def ask(self, command):
+        """To the model at once; to the books when the batch is full."""
+        note(str(command))
+        self.sound = False
+        known = self.model.command(command) if type(command) is Identified else None
+        outcome = self.model.ask(command)
+        if known and known[0] == command.digest:
+            assert (outcome.events, canonical(outcome.answer)) == ((), known[1]), "the same answer, and acts once"
+        elif known:
+            assert outcome.code == "command_id_reused"
+        self.sound = True
+        self.waiting.append((command, outcome))
+        if len(self.waiting) >= self.room:
+            self.flush()
+        return outcome
+
+    def flush(self):
+        """The books carry out what waits, in one transaction each, and all agree."""
+        waiting, self.waiting, self.room = self.waiting, [], self.size
+        if not waiting:
+            return
+        note(f"{len(waiting)} in one batch")
+        self.sound = False
+        for shelf in self.shelves:
+            outcomes = shelf.book.ask([command for command, _ in waiting])
+            assert [told(outcome) for outcome in outcomes] == [told(outcome) for _, outcome in waiting]
+            shelf.check(self.model)
+        self.sound = True
+
+    @contextmanager
+    def batches_of(self, commands):
+        self.flush()
+        self.size = self.room = commands
+        yield
+        self.size = 1
+        self.flush()
+
+    def dealer(self, r, command):
+        """Half of the dealers' terminals give their commands an id."""
+        if r.random() < 0.5:
+            digest = sha256(canonical((type(command).__name__, command[2:])).encode()).hexdigest()
+            command = Identified(f"c{next(self.ids)}", digest, command)
+            self.sent.append(command)
+        self.ask(command)
+
+    # Where things stand.
+
+    def any(self, *phases):
+        return any(table.phase in phases for table in self.model.jackpot.tables.values())
+
+    def at(self, r, *phases):
+        return r.choice(sorted(table.id for table in self.model.jackpot.tables.values() if table.phase in phases))
+
+    def table(self, table):
+        return self.model.jackpot.tables.get(table, NO_TABLE)
+
+    def number(self, table):
+        return self.table(table).number
+
+    def some_box(self, r, table):
+        """Mostly a box with a wager."""
+        played = self.table(table).round
+        return r.choice(played.lit if played and played.lit and r.random() < 0.9 else [0, 1, 2, 7, 8])
+
+    # What is done.
+
+    def play(self, r, table):
+        kinds = r.choices(LIKELY, k=r.randint(1, 4))
+        if self.table(table).suspended:
+            self.ask(ResumeTable(self.now, SUPERVISOR, table, "mended"))
+        if self.table(table).restricted:
+            self.ask(SetMode(self.now, MANAGER, table, tournament=True, restricted=False))
+        if self.table(table).phase is Phase.IDLE:
+            self.dealer(r, OpenRound(self.now, DEALER, table))
+        if self.table(table).phase is Phase.OPEN:
+            for box in r.sample(range(1, self.table(table).boxes + 1), min(len(kinds), self.table(table).boxes)):
+                self.wager(table, box)
+            self.dealer(r, CloseWagers(self.now, DEALER, table, self.number(table)))
+        if self.table(table).phase is Phase.CLOSED:
+            for box, kind in zip(self.table(table).round.lit, kinds, strict=False):
+                if kind:
+                    self.declare(r, table, box, kind)
+
+    def settle(self, r, table):
+        self.dealer(r, Settle(self.now, DEALER, table, self.number(table)))
+
+    def confirm(self, r, table, actor=SUPERVISOR):
+        self.ask(Confirm(self.now, actor, table, self.number(table)))
+
+    def correct(self, r, table, actor=SUPERVISOR, reason="misread"):
+        played = self.table(table).round
+        declared = list(played.declared) if played and played.declared and r.random() < 0.9 else [0, 1, 2, 7, 8]
+        true_hands = {}
+        for box in r.sample(declared, r.randint(1, min(3, len(declared)))):
+            kind = r.choice([None, None, *PRIZES, "any", r.choice(MISTAKES)])
+            true_hands[box] = None if kind is None else self.hand(r, table, box, kind, true_hands)
+        self.ask(Correct(self.now, actor, table, self.number(table), true_hands, reason))
+
+    def void(self, r, table, actor=SUPERVISOR):
+        self.dealer(r, VoidRound(self.now, actor, table, self.number(table), "shoe jammed"))
+
+    def another_table_wins(self, r, table):
+        """Then the pools are not what they were at the lock."""
+        other = r.choice(sorted({*self.model.jackpot.tables} - {table}))
+        self.play(r, other)
+        self.settle(r, other)
+        self.confirm(r, other)
+
+    def approve(self, number, actor):
+        proposal = self.model.jackpot.proposals.get(number)
+        outcome = self.ask(Approve(self.now, actor, number))
+        if proposal and proposal.by == actor.name:
+            assert outcome.code == "same_person"
+
+    def repeat_a_command(self, r, table=None):
+        if self.sent:
+            sent = r.choice(self.sent[-3:] + self.sent)
+            sent = sent._replace(command=sent.command._replace(at=self.now))
+            self.ask(sent._replace(digest="other") if r.random() < 0.2 else sent)
+
+    def repeat_a_wager(self, r, table=None):
+        """Also of rounds long past, and with other content."""
+        if not self.pads:
+            return
+        sent = r.choice(self.pads[-3:] + self.pads)._replace(at=self.now)
+        changed = {
+            "round": sent._replace(round=sent.round + 1),
+            "now": sent._replace(round=self.number(sent.table)),
+            "amount": sent._replace(amount_cents=sent.amount_cents + 1),
+            "ante": sent._replace(ante=False),
+            "box": sent._replace(box=sent.box % 7 + 1),
+        }
+        self.place(changed[r.choice(CHANGES)] if r.random() < 0.4 else sent)
+
+    def wager(self, table, box, flaw=""):
+        cents = self.config_of(table).wager_cents
+        good = PlaceWager(self.now, PAD, table, box, f"w{next(self.ids)}", self.number(table), cents, ante=True)
+        flawed = {
+            "stale": good._replace(round=good.round - 1),
+            "early": good._replace(round=good.round + 1),
+            "amount": good._replace(amount_cents=cents + 1),
+            "ante": good._replace(ante=False),
+            "box": good._replace(box=8),
+            "table": good._replace(table="t9"),
+        }
+        self.place(flawed.get(flaw, good))
+
+    def place(self, asked):
+        expected = self.verdict(asked)
+        outcome = self.ask(asked)
+        self.pads.append(asked)
+        assert (outcome.code if isinstance(outcome, Refused) else outcome.answer["verdict"]) == expected
+
+    def verdict(self, asked):
+        """The first that applies, in the order of the protocol."""
+        table, known = self.table(asked.table), self.model.wager(asked)
+        same = known and known.round == asked.round and known.amount_cents == asked.amount_cents and asked.ante
+        ladder = (
+            ("unknown_box", not 1 <= asked.box <= table.boxes),
+            ("wager_id_reused", known and not same),
+            ("returned", known and known.status == "returned"),
+            ("accepted", known),
+            ("table_suspended", table.suspended),
+            ("tournament", table.tournament and table.restricted),
+            ("no_open_round", table.phase == "idle"),
+            ("stale_round", asked.round != table.number),
+            ("wagers_closed", table.phase != "open"),
+            ("no_ante", not asked.ante),
+            ("wrong_amount", asked.amount_cents != self.config_of(asked.table).wager_cents),
+            ("box_already_wagered", table.round and asked.box in table.round.lit),
+        )
+        return next((verdict for verdict, applies in ladder if applies), "accepted")
+
+    def config_of(self, table):
+        """The configuration of the table's round, or of the next one."""
+        jackpot, played = self.model.jackpot, self.table(table).round
+        return jackpot.configs[played.config_version] if played else jackpot.config
+
+    def declare(self, r, table, box, kind):
+        displayed = None
+        if self.model.jackpot.instrument == RULES_1997:
+            displayed = r.choice([self.model.jackpot.meter_cents, *self.model.meters[-3:]])
+        cards = self.hand(r, table, box, kind)
+        self.dealer(r, Declare(self.now, DEALER, table, self.number(table), box, cards, displayed))
+
+    def hand(self, r, table, box, kind, beside=None):
+        """From the one deck of this table and round, beside the hands of the other boxes."""
+        played = self.table(table).round
+        lying = {other: told.cards for other, told in played.declared.items()} if played else {}
+        lying |= beside or {}
+        taken = {card.replace("10", "T") for other, cards in lying.items() if other != box for card in cards or ()}
+        deck = list(DECK)
+        Random(f"{self.seed} {table} {self.number(table)}").shuffle(deck)
+        cards = dealt(kind, [card for card in deck if card not in taken], taken)
+        return tuple(card.replace("T", "10") for card in cards) if r.random() < 0.3 else cards
+
+
+@pytest.fixture(scope="module")
+def databases(postgres_url, tmp_path_factory):
+    """A migrated database of each kind; every run has a chain of its own in them."""
+    with psycopg.connect(postgres_url, autocommit=True) as connection:
+        connection.execute("CREATE DATABASE floors")
+        connection.execute("ALTER DATABASE floors SET synchronous_commit = off")
+    sqlite = Database(f"sqlite:///{tmp_path_factory.mktemp('floors') / 'floors.db'}")
+    both = sqlite, Database(postgres_url.removesuffix("postgres") + "floors")
+    for database in both:
+        migrate(database)
+    yield both
+    for database in both:
+        database.close()
+
+
+@pytest.mark.parametrize("evening", range(1, EVENINGS + 1))
+def test_any_floor_ends_the_same_in_the_core_and_in_both_databases(databases, evening):
+    run_state_machine_as_test(lambda: Floor(databases), settings=PLAYED)
