@@ -34,7 +34,7 @@ from rules.prizes import FixedFrom
 
 AT = "2026-11-15T09:30:00.000Z"
 MANAGER, DEALER, PAD = Actor("max", Role.MANAGER), Actor("dealer"), Actor("pad")
-TABLES, BOXES, BATCH = 29, 7, 200
+TABLES, BOXES, BATCH = 10, 20, 200
 CONFIG = Config(1, 200, 7_000, 3_000, 1_000_000, FixedFrom.RESERVE, ("royal_flush", "straight_flush"))
 BULK = (tables.events, tables.transfers, tables.wagers)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import Field, ValidationError
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
@@ -49,13 +49,17 @@ def read(path: Path) -> Settings:
         raise SettingsError(f"{path} is not there: make one with jackpot init --config {path}") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise SettingsError(f"{path} is not TOML: {error}") from None
+    return resolved(path, checked(path, **values))
+
+
+def checked(path: Path | None = None, **values: Any) -> Settings:  # noqa: ANN401 - each is checked here
+    """The settings of these values, or the sentence that says which is wrong."""
     try:
-        settings = Settings(**values)
+        return Settings(**values)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         where = ".".join(map(str, first["loc"]))
-        raise SettingsError(f"{path}: {where}: {first['msg']}") from None
-    return resolved(path, settings)
+        raise SettingsError(f"{f'{path}: ' if path else ''}{where}: {first['msg']}") from None
 
 
 def resolved(path: Path, settings: Settings) -> Settings:
@@ -67,7 +71,7 @@ def resolved(path: Path, settings: Settings) -> Settings:
 def written(settings: Settings) -> str:
     """A file that says these settings."""
     lines = ["# Infrastructure only: jackpots, tables, configurations and operators live in the audited store."]
-    lines += [f"{name} = {_toml(str(value))}" for name, value in settings.model_dump().items()]
+    lines += [f"{name} = {_toml(name, str(value))}" for name, value in settings.model_dump().items()]
     return "\n".join(lines) + "\n"
 
 
@@ -80,6 +84,10 @@ def _beside(path: Path, database: str) -> str:
     return database
 
 
-def _toml(value: str) -> str:
+def _toml(name: str, value: str) -> str:
+    if not value.isprintable():
+        raise SettingsError(
+            f"{name}: {ascii(value)[:60]} cannot stand in a configuration: it has signs that cannot be printed"
+        )
     escaped = value.replace("\\", "\\\\").replace('"', '\\"')
     return f'"{escaped}"'

@@ -16,7 +16,7 @@ def new_token() -> str:
 
 def token_hash(token: str) -> str:
     """What is kept of a token; it is random and long, so a plain hash is enough."""
-    return sha256(token.encode()).hexdigest()
+    return sha256(token.encode(errors="surrogateescape")).hexdigest()
 
 
 def operator_of(site: Site, token: str) -> Operator:

@@ -15,11 +15,12 @@ from jackpot.cli.output import table as table_of
 from jackpot.cli.queries import Before, Limit, TableOption
 from jackpot.store import audit, queries, reports
 from jackpot.store.audit import Verified
+from jackpot.store.book import read_site
 from jackpot.store.chain import SITE
 from jackpot.store.errors import StoreError
 from jackpot.store.notes import Verifier
 from jackpot.store.queries import EventFilter, Page
-from jackpot.store.tables import chains
+from jackpot.store.tables import chains, events
 
 app = typer.Typer(help="The audit trail.", rich_markup_mode=None)
 report_app = typer.Typer(help="Reports.", rich_markup_mode=None)
@@ -44,8 +45,8 @@ def list_events(  # noqa: PLR0913 - a page's options and filters
 ) -> None:
     """List events, the newest first."""
     with opened(config) as site, site.database.reader() as connection:
-        page = Page(chain or site.jackpot(None), table, before, limit)
-        rows = queries.events(connection, page, EventFilter(since, until, kind, actor))
+        page = Page(_chain(site, chain), table, before, limit)
+        rows = queries.events(connection, page, EventFilter(_moment(since), _moment(until), kind, actor))
     names = {"seq": "seq", "at": "at", "actor": "actor", "type": "type", "table": "table_id", "round": "round"}
     Listing("Events", names | {"what": "data"}, rows).show(as_json=as_json, as_csv=as_csv)
 
@@ -84,7 +85,7 @@ def export(
     if file.exists():
         raise StoreError(f"{file} exists already: an export never writes over a file")
     with opened(config) as site:
-        name = chain or site.jackpot(None)
+        name = _chain(site, chain)
         signer = site.signer()
         events = audit.export(site.database, name, file, signer)
     if as_json:
@@ -104,8 +105,10 @@ def daily(
 ) -> int:
     """Show what moved each pool in a day, tying to the cent; exit 1 if a pool does not tie."""
     with opened(config) as site, site.database.reader() as connection:
-        rows = reports.daily(connection, _day(day), site.settings.timezone)
-    title = f"Pools on {_day(day)}, {site.settings.timezone}"
+        zone = site.settings.timezone
+        chosen = _day(day, zone)
+        rows = reports.daily(connection, chosen, zone)
+    title = f"Pools on {chosen}, {zone}"
     if as_json or as_csv:
         keys = [
             "jackpot",
@@ -130,9 +133,25 @@ def _show_daily(title: str, rows: list[dict[str, Any]]) -> None:
     console().print(table_of(title, ["", *names], cells, right=names))
 
 
-def _day(day: str | None) -> date:
+def _chain(site: Opened, chain: str | None) -> str:
+    return SITE if chain == SITE else site.jackpot(chain)
+
+
+def _moment(text: str | None) -> str | None:
+    """A moment as events tell it, whichever way RFC 3339 writes it."""
+    if text is None:
+        return None
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        raise typer.BadParameter(f"{text!r} is not a moment: write 2026-11-15T09:30:00Z") from None
+    in_utc = moment.replace(tzinfo=moment.tzinfo or UTC).astimezone(UTC)
+    return in_utc.strftime("%Y-%m-%dT%H:%M:%S.%f")[:-3] + "Z"
+
+
+def _day(day: str | None, zone: str) -> date:
     if day is None:
-        return datetime.now(UTC).date()
+        return reports.today(zone)
     try:
         return date.fromisoformat(day)
     except ValueError:
@@ -145,8 +164,10 @@ def _own_key(config: Path) -> Verifier:
 
 
 def _every_chain(site: Opened) -> list[str]:
+    """Every chain that anything speaks of: one that was struck off the list must not go unverified."""
     with site.database.reader() as connection:
-        return list(connection.execute(select(chains.c.chain).order_by(chains.c.chain)).scalars())
+        listed = connection.execute(select(chains.c.chain).union(select(events.c.chain))).scalars()
+        return sorted({SITE, *listed, *read_site(connection).jackpots})
 
 
 def _sentence(row: Verified) -> str:

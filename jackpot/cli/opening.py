@@ -95,7 +95,7 @@ def _require_file(database: Database) -> None:
 
 def _key_word(path: Path) -> str:
     try:
-        return path.read_text(encoding="utf-8").strip()
+        return path.read_text(encoding="ascii").strip()
     except FileNotFoundError:
         raise SettingsError(f"the key file {path} is not there: it was made by jackpot init") from None
     except UnicodeDecodeError:

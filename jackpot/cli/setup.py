@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Final
+from typing import Annotated, Any, Final
 
 import typer
 
 from jackpot import settings
-from jackpot.cli.opening import DEFAULT_CONFIG, ConfigFile, opened, owner
+from jackpot.cli.opening import DEFAULT_CONFIG, ConfigFile, Opened, opened, owner
 from jackpot.cli.output import AsJson, console, print_json, table
 from jackpot.clock import now
 from jackpot.core.answers import Refused
-from jackpot.core.commands import Actor, CreateJackpot, LinkTable, Role
-from jackpot.core.site import INSTALLER, AddJackpot, AddOperator, AddTable
-from jackpot.core.state import Config
+from jackpot.core.commands import Actor, Command, CreateJackpot, LinkTable, Role
+from jackpot.core.decide import decide
+from jackpot.core.evolve import evolve
+from jackpot.core.site import INSTALLER, AddJackpot, AddOperator, AddTable, Operator, Site, decide_site
+from jackpot.core.state import NEW, Config
 from jackpot.settings import Settings, SettingsError
 from jackpot.store import backup as copies
 from jackpot.store.audit import write_checkpoint
@@ -57,15 +61,26 @@ def init(  # noqa: PLR0913 - one option for each thing a site is made of
     """Make a site: configuration, key, schema, two managers, a jackpot with its tables. Asks nothing."""
     if config.exists():
         raise SettingsError(f"{config} exists already: a site is made once")
-    chosen = _settings(config, site, broker, database)
+    if not config.absolute().parent.is_dir():
+        raise SettingsError(f"the folder {config.parent} is not there: make it first")
+    wished: dict[str, Any] = {
+        "site": site,
+        "broker": broker,
+        "database": database,
+        "key_file": Path(config.stem + ".key"),
+    }
+    chosen = settings.checked(**wished).model_copy(update=wished)
+    text = settings.written(chosen)
     made = settings.resolved(config, chosen)
     if made.key_file.exists():
         raise SettingsError(f"the key file {made.key_file} exists already: it may belong to another site")
-    tokens = _fill(Database(made.database), jackpot, rules, tables, boxes)
+    planned = _plan(jackpot, rules, tables, boxes)
     signer = Signer.new(site)
-    _write_secret(made.key_file, signer.word)
-    config.write_text(settings.written(chosen), encoding="utf-8")
-    _first_checkpoints(made, jackpot, signer)
+    with _undone_on_failure(made, config):
+        tokens = _fill(Database(made.database), jackpot, planned)
+        _write_secret(made.key_file, signer.word)
+        config.write_text(text, encoding="utf-8")
+        _first_checkpoints(made, jackpot, signer)
     if as_json:
         print_json({"config": str(config), "public_key": str(signer.verifier), "tokens": tokens})
         return
@@ -107,8 +122,7 @@ def restore(
     """Fill an empty database from a backup, and verify what was restored."""
     chosen = settings.read(config)
     database = Database(chosen.database)
-    signer = Signer.of(chosen.key_file.read_text(encoding="utf-8").strip())
-    found = copies.restore(database, file, signer.verifier)
+    found = copies.restore(database, file, Opened(chosen, database).verifier())
     database.close()
     _report_copy(f"Restored from {file} and verified", found, as_json=as_json)
 
@@ -120,15 +134,44 @@ def _report_copy(what: str, found: dict[str, int], *, as_json: bool) -> None:
     console().print(table(what, ("chain", "events"), found.items(), right=("events",)))
 
 
-def _settings(config: Path, site: str, broker: str, database: str) -> Settings:
-    key_file = Path(config.stem + ".key")
+FIRST, SECOND = (Actor(name, Role.MANAGER) for name in MANAGERS)
+
+
+def _plan(jackpot: str, rules: str, tables: int, boxes: int) -> list[Command]:
+    """What makes the jackpot and its tables, tried on an empty state: a bad wish is refused before anything is made."""
+    if jackpot == SITE:
+        raise SettingsError(f"a jackpot cannot be called {SITE}: that is the name of the site's own chain")
+    decide_site(Site({FIRST.name: Operator(FIRST.name, Role.MANAGER, "")}), AddJackpot(now(), FIRST, jackpot))
+    opening = CreateJackpot(
+        now(), FIRST, jackpot, rules, FIRST_CONFIG, SECOND.name, OPENING_JACKPOT_CENTS, OPENING_RESERVE_CENTS
+    )
+    planned: list[Command] = [
+        opening,
+        *(LinkTable(now(), FIRST, f"t{number}", boxes) for number in range(1, tables + 1)),
+    ]
+    state = NEW
+    for command in planned:
+        for event in decide(state, command).events:
+            state = evolve(state, event)
+    return planned
+
+
+@contextmanager
+def _undone_on_failure(made: Settings, config: Path) -> Iterator[None]:
+    """If a site cannot be made, no file of it stays; a database that was there before is left as it was made."""
+    name = made.database.removeprefix("sqlite:///")
+    new_files = [made.key_file, config]
+    if made.database.startswith("sqlite:///") and not Path(name).exists():
+        new_files += [Path(name), Path(f"{name}-wal"), Path(f"{name}-shm")]
     try:
-        return Settings(site=site, broker=broker, database=database, key_file=key_file)
-    except ValueError as error:
-        raise SettingsError(f"the site cannot be made: {error}") from None
+        yield
+    except BaseException:
+        for file in new_files:
+            file.unlink(missing_ok=True)
+        raise
 
 
-def _fill(database: Database, jackpot: str, rules: str, tables: int, boxes: int) -> dict[str, str]:
+def _fill(database: Database, jackpot: str, planned: list[Command]) -> dict[str, str]:
     """The schema, the two managers, the jackpot and its tables; says the tokens."""
     bring_to_head(database)
     site = SiteBook.open(database, owner())
@@ -137,18 +180,14 @@ def _fill(database: Database, jackpot: str, rules: str, tables: int, boxes: int)
     tokens = {name: new_token() for name in MANAGERS}
     for name, token in tokens.items():
         site.ask(AddOperator(now(), INSTALLER, name, Role.MANAGER, token_hash(token)))
-    first = Actor(MANAGERS[0], Role.MANAGER)
-    site.ask(AddJackpot(now(), first, jackpot))
-    opening = CreateJackpot(
-        now(), first, jackpot, rules, FIRST_CONFIG, MANAGERS[1], OPENING_JACKPOT_CENTS, OPENING_RESERVE_CENTS
-    )
-    names = [f"t{number}" for number in range(1, tables + 1)]
-    book = Book.open(database, jackpot, owner())
-    for outcome in book.ask([opening, *(LinkTable(now(), first, name, boxes) for name in names)]):
+    site.ask(AddJackpot(now(), FIRST, jackpot))
+    for outcome in Book.open(database, jackpot, owner()).ask(planned):
         if isinstance(outcome, Refused):
             raise outcome
-    for name in names:
-        site.ask(AddTable(now(), first, name, jackpot))
+    for command in planned:
+        if isinstance(command, LinkTable):
+            site.ask(AddTable(now(), FIRST, command.table, jackpot))
+    database.close()
     return tokens
 
 

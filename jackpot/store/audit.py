@@ -6,7 +6,7 @@ import json
 from collections.abc import Generator, Iterable
 from contextlib import closing
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TextIO
 
 from sqlalchemy import Connection, Select, Table, create_engine, insert, select
 from sqlalchemy.exc import IntegrityError
@@ -79,14 +79,24 @@ def verify(database: Database, chain: str, verifier: Verifier) -> Verified:
 
 def export(database: Database, chain: str, path: Path, signer: Signer) -> int:
     """Write a chain to a self-contained file that ends with a checkpoint over its last event; says how many events."""
-    with database.reader() as connection, path.open("w", encoding="utf-8", newline="\n") as file:
-        origin = _origin(signer.verifier.name, chain)
-        file.write(canonical({"format": FORMAT, "origin": origin}) + "\n")
-        seq, head = 0, GENESIS
-        for row in _rows(connection, chain):
-            file.write(canonical(plain_row(row)) + "\n")
-            seq, head = row.seq, row.hash
-        file.write(canonical({"checkpoint": signer.sign(Checkpoint(origin, seq, head))}) + "\n")
+    try:
+        with database.reader() as connection, path.open("x", encoding="utf-8", newline="\n") as file:
+            return _write_export(connection, chain, file, signer)
+    except FileExistsError:
+        raise
+    except BaseException:
+        path.unlink(missing_ok=True)
+        raise
+
+
+def _write_export(connection: Connection, chain: str, file: TextIO, signer: Signer) -> int:
+    origin = _origin(signer.verifier.name, chain)
+    file.write(canonical({"format": FORMAT, "origin": origin}) + "\n")
+    seq, head = 0, GENESIS
+    for row in _rows(connection, chain):
+        file.write(canonical(plain_row(row)) + "\n")
+        seq, head = row.seq, row.hash
+    file.write(canonical({"checkpoint": signer.sign(Checkpoint(origin, seq, head))}) + "\n")
     return seq
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
 import sqlite3
+import tempfile
 from pathlib import Path
 from typing import Final
 
@@ -37,18 +39,17 @@ def backup(database: Database, path: Path, signer: Signer) -> dict[str, int]:
         raise StoreError(f"{path} exists already: a backup never writes over a file")
     for chain in _chains(database):
         write_checkpoint(database, chain, signer)
-    unfinished = path.with_name(f"{path.name}.unfinished")
-    unfinished.unlink(missing_ok=True)
-    try:
-        copy = Database(f"sqlite:///{unfinished.absolute()}")
-        migrate(copy)
-        _copy(database, copy)
-        found = _verified(copy, signer.verifier)
-        copy.close()
+    with tempfile.TemporaryDirectory(prefix=f".{path.name}-", dir=path.absolute().parent) as folder:
+        unfinished = Path(folder) / "copy.db"
+        copy = Database(f"sqlite:///{unfinished}")
+        try:
+            migrate(copy)
+            _copy(database, copy)
+            found = _verified(copy, signer.verifier)
+        finally:
+            copy.close()
         _one_file(unfinished)
         unfinished.rename(path)
-    finally:
-        unfinished.unlink(missing_ok=True)
     return found
 
 
@@ -56,14 +57,17 @@ def restore(database: Database, path: Path, verifier: Verifier) -> dict[str, int
     """Fill an empty store from a backup and verify it; the epoch grows, so that what is older is known as such."""
     if not path.is_file():
         raise StoreError(f"{path} is not there")
-    saved = Database(f"sqlite:///{path.absolute()}")
-    require_head(saved)
-    _verified(saved, verifier)
-    migrate(database)
-    if _chains(database):
-        raise StoreError(f"{shown(database.url)} is not empty: restore into an empty database")
-    _copy(saved, database)
-    saved.close()
+    with tempfile.TemporaryDirectory() as folder:
+        saved = Database(f"sqlite:///{shutil.copy(path, Path(folder) / 'saved.db')}")
+        try:
+            require_head(saved)
+            _verified(saved, verifier)
+            migrate(database)
+            if _chains(database):
+                raise StoreError(f"{shown(database.url)} is not empty: restore into an empty database")
+            _copy(saved, database)
+        finally:
+            saved.close()
     return _verified(database, verifier)
 
 

@@ -74,9 +74,11 @@ def shown(url: str) -> str:
 def _checked(url: str) -> str:
     try:
         parsed = make_url(url)
-    except ArgumentError:
+    except (ArgumentError, ValueError):
         raise StoreError("the database address is not understood: write sqlite:///file.db or postgresql://…") from None
     if parsed.get_backend_name() == "sqlite":
+        if not parsed.database:
+            raise StoreError("the database address names no file, so it is not there: write sqlite:///file.db")
         return url
     if parsed.get_backend_name() == "postgresql":
         return parsed.set(drivername="postgresql+psycopg").render_as_string(hide_password=False)

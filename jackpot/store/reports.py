@@ -67,12 +67,21 @@ def _moved(connection: Connection, jackpot: str, pool: Account, start: str | Non
     return total
 
 
+def today(zone: str) -> date:
+    """The day it is at the site."""
+    return datetime.now(_zone(zone)).date()
+
+
+def _zone(name: str) -> ZoneInfo:
+    try:
+        return ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        raise StoreError(f"there is no time zone {name!r}: write one like Australia/Canberra") from None
+
+
 def _bounds(day: date, zone: str) -> tuple[str, str]:
     """The day's first moment and the next day's, in UTC as events tell time."""
-    try:
-        local = ZoneInfo(zone)
-    except (ZoneInfoNotFoundError, ValueError):
-        raise StoreError(f"there is no time zone {zone!r}: write one like Australia/Canberra") from None
+    local = _zone(zone)
     try:
         midnights = [datetime.combine(day + timedelta(days=n), time(), local) for n in (0, 1)]
         first, last = (moment.astimezone(ZoneInfo("UTC")).strftime("%Y-%m-%dT%H:%M:%S.000Z") for moment in midnights)

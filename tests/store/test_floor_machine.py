@@ -61,7 +61,7 @@ from jackpot.store.schema import migrate
 from rules.prizes import FixedFrom
 
 LONG = os.environ.get("JACKPOT_LONG") == "1"
-EVENINGS = 200 if LONG else 21
+EVENINGS = 200 if LONG else 25
 """Of ten floors each: from the eleventh on Hypothesis mostly varies floors it has tried, and we want new ones."""
 PLAYED = settings(
     max_examples=10,
@@ -584,7 +584,7 @@ class Floor(RuleBasedStateMachine):
         self.settle(r, self.at(r, Phase.CLOSED))
 
     @act(*Phase)
-    def a_round_is_played(self, r):
+    def plays_a_round(self, r):
         """From wherever the table stands to its hands, and then whatever may happen to them."""
         table = self.at(r, *Phase)
         with self.batches_of(r.choice(BATCHES)):
