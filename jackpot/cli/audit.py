@@ -69,7 +69,7 @@ def verify(
         print_json([row._asdict() for row in found])
     else:
         for row in found:
-            console().print(_sentence(row))
+            console().print(_sentence(row), markup=False, emoji=False, soft_wrap=True)
     return 1 if any(row.problem for row in found) else 0
 
 
@@ -143,9 +143,9 @@ def _moment(text: str | None) -> str | None:
         return None
     try:
         moment = datetime.fromisoformat(text)
-    except ValueError:
+        in_utc = moment.replace(tzinfo=moment.tzinfo or UTC).astimezone(UTC)
+    except (ValueError, OverflowError):
         raise typer.BadParameter(f"{text!r} is not a moment: write 2026-11-15T09:30:00Z") from None
-    in_utc = moment.replace(tzinfo=moment.tzinfo or UTC).astimezone(UTC)
     return in_utc.strftime("%Y-%m-%dT%H:%M:%S.%f")[:-3] + "Z"
 
 

@@ -201,4 +201,4 @@ def _done(answer: object, sentence: str, *, as_json: bool) -> None:
     if as_json:
         print_json(answer)
     else:
-        console().print(sentence, soft_wrap=True, markup=False)
+        console().print(sentence, soft_wrap=True, markup=False, emoji=False)

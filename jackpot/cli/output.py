@@ -11,8 +11,8 @@ from typing import Annotated, Any, NamedTuple
 
 import typer
 from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
+from rich.text import Text
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
 
@@ -37,7 +37,7 @@ def table(title: str, columns: Sequence[str], rows: Iterable[Sequence[Any]], *, 
             column, justify="right" if column in numbers else "left", no_wrap=column in numbers, overflow="fold"
         )
     for row in rows:
-        drawn.add_row(*("" if cell is None else escape(str(cell)) for cell in row))
+        drawn.add_row(*("" if cell is None else Text(str(cell)) for cell in row))
     return drawn
 
 

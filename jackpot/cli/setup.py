@@ -77,9 +77,9 @@ def init(  # noqa: PLR0913 - one option for each thing a site is made of
     planned = _plan(jackpot, rules, tables, boxes)
     signer = Signer.new(site)
     with _undone_on_failure(made, config):
-        tokens = _fill(Database(made.database), jackpot, planned)
         _write_secret(made.key_file, signer.word)
         config.write_text(text, encoding="utf-8")
+        tokens = _fill(Database(made.database), jackpot, planned)
         _first_checkpoints(made, jackpot, signer)
     if as_json:
         print_json({"config": str(config), "public_key": str(signer.verifier), "tokens": tokens})

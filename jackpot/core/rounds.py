@@ -141,7 +141,7 @@ def correct(jackpot: Jackpot, table: Table, asked: Correct) -> Decision:
     before = {payout.box: payout for payout in played.payouts}
     changed = [box for box, old in before.items() if _unlike(old, settled.payouts)]
     data = {
-        "hands": {str(box): list(cards) if cards else None for box, cards in asked.hands.items()},
+        "hands": {str(box): list(truly.declared[box].cards) if cards else None for box, cards in asked.hands.items()},
         "reason": asked.reason,
         "payouts": [_plain(payout) for payout in settled.payouts],
         "changed": sorted(changed),

@@ -79,14 +79,12 @@ def verify(database: Database, chain: str, verifier: Verifier) -> Verified:
 
 def export(database: Database, chain: str, path: Path, signer: Signer) -> int:
     """Write a chain to a self-contained file that ends with a checkpoint over its last event; says how many events."""
-    try:
-        with database.reader() as connection, path.open("x", encoding="utf-8", newline="\n") as file:
+    with database.reader() as connection, path.open("x", encoding="utf-8", newline="\n") as file:
+        try:
             return _write_export(connection, chain, file, signer)
-    except FileExistsError:
-        raise
-    except BaseException:
-        path.unlink(missing_ok=True)
-        raise
+        except BaseException:
+            path.unlink(missing_ok=True)
+            raise
 
 
 def _write_export(connection: Connection, chain: str, file: TextIO, signer: Signer) -> int:

@@ -378,6 +378,16 @@ def test_an_init_that_cannot_write_its_files_leaves_nothing_in_the_database(tmp_
     assert (done.code, done.err) == (0, "")
 
 
+def test_an_init_that_cannot_write_its_key_leaves_nothing_in_postgresql(tmp_path, jackpot, postgres_url):
+    """A file may have ten bytes here, so what stderr says is cut off, too."""
+    done = jackpot(tmp_path, "init", "--database", postgres_url, most_bytes=10)
+    assert done.code == 1
+    assert done.err.startswith("jackpot: ")
+    assert list(tmp_path.iterdir()) == []
+    again = jackpot(tmp_path, "init", "--database", postgres_url)
+    assert (again.code, again.err) == (0, "")
+
+
 def test_an_init_on_a_full_disk_leaves_nothing_in_the_way_of_the_next(tmp_path, jackpot):
     for most_bytes in (1_000, 40_000, 80_000):
         refused(jackpot(tmp_path, "init", most_bytes=most_bytes))
@@ -528,6 +538,7 @@ def test_pages_of_wins_lose_no_box(played, answer):
         ("audit", "list", "--chain", "nowhere"),
         ("audit", "list", "--since", "yesterday"),
         ("audit", "list", "--until", "2026-13-45T00:00:00Z"),
+        ("audit", "list", "--since", "0001-01-01T00:00:00+11:00"),
         ("audit", "export", "new.jsonl", "--chain", "nowhere"),
         ("audit", "export", "missing/new.jsonl"),
         ("audit", "verify", "missing.jsonl"),
@@ -650,6 +661,7 @@ def test_an_exported_trail_that_was_changed_does_not_verify(played, tmp_path, ja
     lines = content.splitlines(keepends=True)
     for changed in (
         content.replace(b"manager1", b"manager2", 1),
+        content.replace(b"casino/main", b"casino/[/b]", 1),
         b"".join(lines[:-1]),
         b"".join([*lines[:5], *lines[6:]]),
         content + b"\n",
@@ -850,7 +862,7 @@ def test_a_configuration_that_makes_no_sense_is_refused(site, jackpot, arguments
     assert site.heads() == heads
 
 
-@pytest.mark.parametrize("reason", ["[/b] [bold]x", "[red]", "a\nb", "Größe 🂡", "--", "x" * 500])
+@pytest.mark.parametrize("reason", ["[/b] [bold]x", "[red]", ":smile: x", "a\nb", "Größe 🂡", "--", "x" * 500])
 def test_a_reason_may_be_any_text_and_is_told_as_it_is(site, jackpot, answer, reason):
     done = jackpot(site.folder, "config", "propose", "--wager-cents", "300", f"--reason={reason}", "--token", site.one)
     assert (done.code, done.err) == (0, "")

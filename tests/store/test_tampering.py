@@ -29,6 +29,7 @@ from jackpot.store.audit import export, verify, verify_file, write_checkpoint
 from jackpot.store.book import Book, SiteBook
 from jackpot.store.chain import GENESIS, EventRow, canonical, event_hash
 from jackpot.store.database import Database
+from jackpot.store.errors import StoreError
 from jackpot.store.notes import Checkpoint, Signer, Verifier
 from jackpot.store.rows import linked
 from jackpot.store.schema import migrate
@@ -719,3 +720,15 @@ def test_an_event_that_cannot_have_happened_is_found_in_a_file_with_right_hashes
     row = EventRow(**(plain | {"data": data}))
     forged = canonical(row._asdict() | {"hash": event_hash(before, row[:-1]).hex()}) + "\n"
     assert checked([*large[:number], forged.encode(), *large[number + 1 :]]).wrong_seq == number
+
+
+def test_an_export_never_touches_a_file_that_was_there(tmp_path):
+    path = tmp_path / "trail"
+    path.write_text("another trail")
+    broken, sound = Database(f"sqlite:///{tmp_path}/missing/day.db"), Database(f"sqlite:///{tmp_path}/day.db")
+    migrate(sound)
+    for database, refusal in ((sound, FileExistsError), (broken, (FileExistsError, StoreError))):
+        with pytest.raises(refusal):
+            export(database, "main", path, SIGNER)
+        database.close()
+        assert path.read_text() == "another trail"
