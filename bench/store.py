@@ -81,11 +81,11 @@ class RawSqlite:
         self.connection = sqlite3.connect(path)
         for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON"):
             self.connection.execute(f"PRAGMA {pragma}")
-        self.connection.execute("INSERT INTO chains VALUES ('main', 0, x'00', 1, 'raw')")
+        self.connection.execute("INSERT INTO chains VALUES ('main', 0, x'00', 1, 'raw', 0)")
         self.connection.commit()
 
     def write(self, rows: dict[str, list[tuple[Any, ...]]]) -> None:
-        cursor, (_, seq, head, _, _) = self.connection.cursor(), rows["chains"][0]
+        cursor, (_, seq, head, *_) = self.connection.cursor(), rows["chains"][0]
         cursor.execute("UPDATE chains SET seq = ?, head = ? WHERE chain = 'main'", (seq, head))
         for table in BULK:
             marks = ",".join("?" * len(table.columns))
@@ -101,11 +101,11 @@ class RawPostgres:
     def __init__(self, url: str) -> None:
         migrate(Database(url))
         self.connection = psycopg.connect(url)
-        self.connection.execute("INSERT INTO chains VALUES ('main', 0, '', 1, 'raw')")
+        self.connection.execute("INSERT INTO chains VALUES ('main', 0, '', 1, 'raw', 0)")
         self.connection.commit()
 
     def write(self, rows: dict[str, list[tuple[Any, ...]]]) -> None:
-        cursor, (_, seq, head, _, _) = self.connection.cursor(), rows["chains"][0]
+        cursor, (_, seq, head, *_) = self.connection.cursor(), rows["chains"][0]
         cursor.execute("UPDATE chains SET seq = %s, head = %s WHERE chain = 'main'", (seq, head))
         for table in BULK:
             with cursor.copy(f"COPY {table.name} FROM STDIN") as copy:
@@ -137,16 +137,26 @@ def race(floor: Floor, raw: RawSqlite | RawPostgres, turns: int) -> tuple[float,
     return statistics.median(ours), statistics.median(theirs)
 
 
-def cost(floor: Floor, turns: int) -> float:
-    """Median microseconds a wager of a batch."""
-    found = []
-    for _ in range(turns):
-        wagers = floor.open()
-        start = time.perf_counter()
-        floor.book.ask(wagers)
-        found.append((time.perf_counter() - start) / BATCH * 1e6)
-        floor.end()
-    return statistics.median(found)
+def cost(floor: Floor) -> float:
+    """Microseconds a wager of one batch."""
+    wagers = floor.open()
+    start = time.perf_counter()
+    floor.book.ask(wagers)
+    took = (time.perf_counter() - start) / BATCH * 1e6
+    floor.end()
+    return took
+
+
+def costs(one: Floor, other: Floor, turns: int) -> tuple[float, float]:
+    """Median microseconds a wager on two floors, in turns."""
+    pairs = [(cost(one), cost(other)) for _ in range(turns)]
+    first, second = zip(*pairs, strict=True)
+    return statistics.median(first), statistics.median(second)
+
+
+def warm_up(floor: Floor) -> None:
+    for _ in range(3):
+        cost(floor)
 
 
 def fill(floor: Floor, wagers: int) -> None:
@@ -215,7 +225,7 @@ def main() -> int:
         database = Database(url)
         migrate(database)
         floor = Floor(database)
-        cost(floor, 3)
+        warm_up(floor)
         ours, raw = race(floor, RawSqlite(Path(folder) / "raw.db"), chosen.turns)
         lines.append(
             (
@@ -245,7 +255,7 @@ def _postgres_line(server: str, turns: int) -> tuple[str, str, str, bool]:
     database = Database(server.replace("/postgres", "/ours"))
     migrate(database)
     floor = Floor(database)
-    cost(floor, 3)
+    warm_up(floor)
     ours, raw = race(floor, RawPostgres(server.replace("/postgres", "/raw")), turns)
     database.close()
     return (
@@ -259,9 +269,12 @@ def _postgres_line(server: str, turns: int) -> tuple[str, str, str, bool]:
 def _full_lines(
     database: Database, floor: Floor, url: str, chosen: argparse.Namespace
 ) -> list[tuple[str, str, str, bool]]:
-    empty = cost(floor, chosen.turns)
     fill(floor, chosen.wagers)
-    full = cost(floor, chosen.turns)
+    other = Database(url.replace("ours.db", "empty.db"))
+    migrate(other)
+    empty_floor = Floor(other)
+    warm_up(empty_floor)
+    full, empty = costs(floor, empty_floor, 2 * chosen.turns)
     page = slowest_page(database)
     seconds, megabytes = start_up(url)
     return [

@@ -29,6 +29,7 @@ COMMANDS: Final = {
     "wins": ("queries", "wins"),
     "audit": ("audit", "app"),
     "report": ("audit", "report_app"),
+    "floor": ("floor", "app"),
     "operator": ("operators", "operator_app"),
     "config": ("operators", "config_app"),
     "adjustment": ("operators", "adjustment_app"),

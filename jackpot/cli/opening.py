@@ -10,12 +10,16 @@ from pathlib import Path
 from typing import Annotated, NamedTuple
 
 import typer
+from sqlalchemy import select
 
 from jackpot import settings
 from jackpot.core.answers import Decision, Refused
 from jackpot.core.commands import Actor, Command
+from jackpot.core.site import SiteCommand
 from jackpot.settings import Settings, SettingsError
-from jackpot.store.book import Book, read_site
+from jackpot.store import tables
+from jackpot.store.book import Book, SiteBook, read_site
+from jackpot.store.chain import SITE
 from jackpot.store.database import Database
 from jackpot.store.errors import StoreError
 from jackpot.store.notes import Signer, Verifier
@@ -27,6 +31,7 @@ ConfigFile = Annotated[Path, typer.Option("--config", envvar="JACKPOT_CONFIG", h
 Token = Annotated[
     str, typer.Option("--token", envvar="JACKPOT_TOKEN", help="The token of the operator who acts.", show_default=False)
 ]
+OptionalToken = Annotated[str, typer.Option("--token", envvar="JACKPOT_TOKEN", help="Who acts.", show_default=False)]
 DEFAULT_CONFIG = settings.DEFAULT_FILE
 
 
@@ -51,11 +56,33 @@ class Opened(NamedTuple):
 
     def ask(self, command: Command, jackpot: str | None = None) -> Decision:
         """Carry out one act on a jackpot, durably; with one jackpot at the site it need not be named."""
-        book = Book.open(self.database, self.jackpot(jackpot), owner())
+        return self.ask_at(self.jackpot(jackpot), command)
+
+    def ask_at(self, chain: str, command: Command) -> Decision:
+        """Carry out one act on the jackpot of this chain, which may be about to begin."""
+        self._require_unowned(chain)
+        book = Book.open(self.database, chain, owner())
         outcome = book.ask([command])[0]
+        book.chain.release()
         if isinstance(outcome, Refused):
             raise outcome
         return outcome
+
+    def ask_site(self, command: SiteCommand) -> None:
+        """Carry out one act on the site, durably."""
+        self._require_unowned(SITE)
+        book = SiteBook.open(self.database, owner())
+        try:
+            book.ask(command)
+        finally:
+            book.chain.release()
+
+    def _require_unowned(self, chain: str) -> None:
+        """A controller that runs must not be displaced by a command beside it."""
+        with self.database.reader() as connection:
+            held = connection.execute(select(tables.chains.c.owner).where(tables.chains.c.chain == chain)).scalar()
+        if held and _lives(held):
+            raise StoreError(f"{chain} is being written by the controller at {held}: stop it first, or use its console")
 
     def jackpot(self, name: str | None) -> str:
         """The jackpot that is meant."""
@@ -84,6 +111,22 @@ def opened(config: Path) -> Iterator[Opened]:
 def owner() -> str:
     """Who owns what this process writes."""
     return f"{socket.gethostname()}:{os.getpid()}"
+
+
+def _lives(held: str) -> bool:
+    """Whether an owner may still be there: on another machine nobody can tell."""
+    host, _, process = held.rpartition(":")
+    return host != socket.gethostname() or (process.isdigit() and _runs(int(process)))
+
+
+def _runs(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
 
 
 def _require_file(database: Database) -> None:

@@ -6,15 +6,26 @@ from typing import Annotated
 
 import typer
 
-from jackpot.cli.opening import DEFAULT_CONFIG, ConfigFile, Token, opened, owner
-from jackpot.cli.output import AsCsv, AsJson, Listing, console, print_json
+from jackpot.cli.opening import DEFAULT_CONFIG, ConfigFile, Opened, OptionalToken, Token, opened
+from jackpot.cli.output import AsCsv, AsJson, Listing, done
 from jackpot.cli.queries import JackpotOption, TableOption
 from jackpot.clock import now
 from jackpot.core.changes import plain_config
-from jackpot.core.commands import Approve, ProposeAdjustment, ProposeConfig, Role, Withdraw
+from jackpot.core.commands import Actor, Approve, ProposeAdjustment, ProposeConfig, Role, Withdraw
 from jackpot.core.ledger import Account
-from jackpot.core.site import AddOperator, RenewToken, RevokeOperator
-from jackpot.store.book import SiteBook, read_jackpot, read_site
+from jackpot.core.site import (
+    KEYHOLDER,
+    AddOperator,
+    ApproveManager,
+    ProposeManager,
+    RenewToken,
+    RevokeOperator,
+    WithdrawManager,
+)
+from jackpot.store.audit import verify
+from jackpot.store.book import read_jackpot, read_site
+from jackpot.store.chain import SITE
+from jackpot.store.errors import StoreError
 from jackpot.tokens import new_token, token_hash
 from rules.prizes import FixedFrom
 
@@ -43,22 +54,70 @@ def add_operator(
     name: Name, *, role: Annotated[Role, typer.Option(help="What they may do.")], token: Token,
     config: ConfigFile = DEFAULT_CONFIG, as_json: AsJson = False,
 ) -> None:  # fmt: skip
-    """Add an operator; their token is shown once."""
+    """Add an operator; their token is shown once. A new manager waits for a second manager's approval."""
     fresh = new_token()
     with opened(config) as site:
         actor = site.actor(token)
-        SiteBook.open(site.database, owner()).ask(AddOperator(now(), actor, name, role, token_hash(fresh)))
-    _show_token(name, fresh, as_json=as_json)
+        if role is Role.MANAGER:
+            site.ask_site(ProposeManager(now(), actor, name))
+        else:
+            site.ask_site(AddOperator(now(), actor, name, role, token_hash(fresh)))
+    if role is Role.MANAGER:
+        _show_waiting(name, as_json=as_json)
+    else:
+        _show_token(name, fresh, as_json=as_json)
 
 
 @operator_app.command("renew")
-def renew_token(name: Name, *, token: Token, config: ConfigFile = DEFAULT_CONFIG, as_json: AsJson = False) -> None:
-    """Give an operator a new token; the old one is worth nothing from then on."""
+def renew_token(
+    name: Name, *, token: OptionalToken = "", config: ConfigFile = DEFAULT_CONFIG, as_json: AsJson = False,
+    with_key: Annotated[bool, typer.Option(help="Act as the holder of the site's key file, with no token.")] = False,
+) -> None:  # fmt: skip
+    """Give an operator a new token; the old one is worth nothing then. Another manager's waits for a second manager."""
     fresh = new_token()
     with opened(config) as site:
-        actor = site.actor(token)
-        SiteBook.open(site.database, owner()).ask(RenewToken(now(), actor, name, token_hash(fresh)))
+        actor = _keyholder(site) if with_key else site.actor(token)
+        with site.database.reader() as connection:
+            known = read_site(connection).operators.get(name)
+        waits = known is not None and known.role is Role.MANAGER and actor not in (known.actor, KEYHOLDER)
+        site.ask_site(
+            ProposeManager(now(), actor, name) if waits else RenewToken(now(), actor, name, token_hash(fresh))
+        )
+    if waits:
+        _show_waiting(name, as_json=as_json)
+    else:
+        _show_token(name, fresh, as_json=as_json)
+
+
+@operator_app.command("proposals")
+def show_waiting(*, config: ConfigFile = DEFAULT_CONFIG, as_json: AsJson = False, as_csv: AsCsv = False) -> None:
+    """Show which managers wait for a second manager's approval."""
+    with opened(config) as site, site.database.reader() as connection:
+        found = read_site(connection)
+    rows = [
+        {"name": name, "by": by, "what": "renew" if name in found.operators else "add"}
+        for name, by in found.waiting.items()
+    ]
+    Listing("Proposals", {"name": "name", "what": "what", "by": "by"}, rows).show(as_json=as_json, as_csv=as_csv)
+
+
+@operator_app.command("approve")
+def approve_manager(name: Name, *, token: Token, config: ConfigFile = DEFAULT_CONFIG, as_json: AsJson = False) -> None:
+    """Approve a manager another manager proposed; their token is shown once, and they renew it themselves."""
+    fresh = new_token()
+    with opened(config) as site:
+        site.ask_site(ApproveManager(now(), site.actor(token), name, token_hash(fresh)))
     _show_token(name, fresh, as_json=as_json)
+
+
+@operator_app.command("withdraw")
+def withdraw_manager(
+    name: Name, *, reason: Reason, token: Token, config: ConfigFile = DEFAULT_CONFIG, as_json: AsJson = False
+) -> None:
+    """Take a manager who waits for approval off the list."""
+    with opened(config) as site:
+        site.ask_site(WithdrawManager(now(), site.actor(token), name, reason))
+    done({"withdrawn": name}, f"{name} does not wait for approval any more.", as_json=as_json)
 
 
 @operator_app.command("revoke")
@@ -67,9 +126,8 @@ def revoke_operator(
 ) -> None:
     """Take an operator's access away, for good."""
     with opened(config) as site:
-        actor = site.actor(token)
-        SiteBook.open(site.database, owner()).ask(RevokeOperator(now(), actor, name, reason))
-    _done({"revoked": name}, f"{name} has no access any more.", as_json=as_json)
+        site.ask_site(RevokeOperator(now(), site.actor(token), name, reason))
+    done({"revoked": name}, f"{name} has no access any more.", as_json=as_json)
 
 
 @config_app.command("show")
@@ -136,7 +194,7 @@ def propose_config(  # noqa: PLR0913 - one option for each value of a configurat
             wanted = wanted._replace(confirm=tuple(name for name in confirm.split(",") if name))
         answer = site.ask(ProposeConfig(now(), site.actor(token), wanted, reason), jackpot).answer
     warning = f" Beware: {answer['warning']}." if answer["warning"] else ""
-    _done(answer, f"Proposal {answer['proposal']} waits for another manager.{warning}", as_json=as_json)
+    done(answer, f"Proposal {answer['proposal']} waits for another manager.{warning}", as_json=as_json)
 
 
 @adjustment_app.command("propose")
@@ -157,7 +215,7 @@ def propose_adjustment(  # noqa: PLR0913 - one option for each part of an adjust
     with opened(config) as site:
         asked = ProposeAdjustment(now(), site.actor(token), source, target, amount_cents, reason, table, played)
         answer = site.ask(asked, jackpot).answer
-    _done(answer, f"Proposal {answer['proposal']} waits for another manager.", as_json=as_json)
+    done(answer, f"Proposal {answer['proposal']} waits for another manager.", as_json=as_json)
 
 
 @config_app.command("approve")
@@ -173,7 +231,7 @@ def approve(
     """Approve a proposal of another manager."""
     with opened(config) as site:
         answer = site.ask(Approve(now(), site.actor(token), number), jackpot).answer
-    _done(answer, f"Proposal {number} is approved.", as_json=as_json)
+    done(answer, f"Proposal {number} is approved.", as_json=as_json)
 
 
 @config_app.command("withdraw")
@@ -190,15 +248,21 @@ def withdraw(  # noqa: PLR0913 - who, what, why, where
     """Take a proposal off the list."""
     with opened(config) as site:
         site.ask(Withdraw(now(), site.actor(token), number, reason), jackpot)
-    _done({"withdrawn": number}, f"Proposal {number} is withdrawn.", as_json=as_json)
+    done({"withdrawn": number}, f"Proposal {number} is withdrawn.", as_json=as_json)
+
+
+def _keyholder(site: Opened) -> Actor:
+    """Whoever can read the site's private key: the one that has signed its trail."""
+    checked = verify(site.database, SITE, site.verifier())
+    if checked.problem is not None:
+        raise StoreError(f"the key does not fit the site's trail: {checked.problem}")
+    return KEYHOLDER
+
+
+def _show_waiting(name: str, *, as_json: bool) -> None:
+    sentence = f"{name} waits for another manager: jackpot operator approve {name}"
+    done({"waiting": name}, sentence, as_json=as_json)
 
 
 def _show_token(name: str, token: str, *, as_json: bool) -> None:
-    _done({"operator": name, "token": token}, f"The token of {name}, shown once: {token}", as_json=as_json)
-
-
-def _done(answer: object, sentence: str, *, as_json: bool) -> None:
-    if as_json:
-        print_json(answer)
-    else:
-        console().print(sentence, soft_wrap=True, markup=False, emoji=False)
+    done({"operator": name, "token": token}, f"The token of {name}, shown once: {token}", as_json=as_json)

@@ -96,3 +96,11 @@ def _cell(key: str, value: object) -> object:
     if isinstance(value, list):
         return " ".join(map(str, value))
     return words(value) if key in ("hand", "type", "status", "phase", "outcome") and isinstance(value, str) else value
+
+
+def done(answer: object, sentence: str, *, as_json: bool) -> None:
+    """Tell that an act was carried out."""
+    if as_json:
+        print_json(answer)
+    else:
+        console().print(sentence, soft_wrap=True, markup=False, emoji=False)

@@ -60,7 +60,7 @@ def rounds(  # noqa: PLR0913 - a page's options
 ) -> None:
     """Show rounds, the newest first."""
     with opened(config) as site, site.database.reader() as connection:
-        rows = queries.rounds(connection, Page(site.jackpot(jackpot) if jackpot else None, table, before, limit))
+        rows = queries.rounds(connection, Page(site.jackpot(jackpot), table, before, limit))
     columns = {
         "seq": "seq",
         "jackpot": "chain",
@@ -88,7 +88,7 @@ def wins(  # noqa: PLR0913 - a page's options
 ) -> None:
     """Show prizes, the newest first."""
     with opened(config) as site, site.database.reader() as connection:
-        rows = queries.wins(connection, Page(site.jackpot(jackpot) if jackpot else None, table, before, limit))
+        rows = queries.wins(connection, Page(site.jackpot(jackpot), table, before, limit))
     columns = {
         "seq": "seq",
         "at": "at",

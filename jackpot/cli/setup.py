@@ -10,6 +10,7 @@ from typing import Annotated, Any, Final
 import typer
 
 from jackpot import settings
+from jackpot.cli.first import FIRST_CONFIG, OPENING_JACKPOT_CENTS, OPENING_RESERVE_CENTS
 from jackpot.cli.opening import DEFAULT_CONFIG, ConfigFile, Opened, opened, owner
 from jackpot.cli.output import AsJson, console, print_json, table
 from jackpot.clock import now
@@ -18,7 +19,7 @@ from jackpot.core.commands import Actor, Command, CreateJackpot, LinkTable, Role
 from jackpot.core.decide import decide
 from jackpot.core.evolve import evolve
 from jackpot.core.site import INSTALLER, AddJackpot, AddOperator, AddTable, Operator, Site, decide_site
-from jackpot.core.state import NEW, Config
+from jackpot.core.state import NEW
 from jackpot.settings import Settings, SettingsError
 from jackpot.store import backup as copies
 from jackpot.store.audit import write_checkpoint
@@ -30,20 +31,8 @@ from jackpot.store.notes import Signer
 from jackpot.store.schema import migrate as bring_to_head
 from jackpot.tokens import new_token, token_hash
 from rules.instruments import DEFAULT
-from rules.prizes import FixedFrom
 
 MANAGERS: Final = ("manager1", "manager2")
-FIRST_CONFIG: Final = Config(
-    version=1,
-    wager_cents=200,
-    jackpot_bps=7_000,
-    reserve_bps=3_000,
-    reset_cents=1_000_000,
-    fixed_prizes_from=FixedFrom.RESERVE,
-    confirm=("royal_flush", "straight_flush"),
-)
-OPENING_JACKPOT_CENTS: Final = 1_000_000
-OPENING_RESERVE_CENTS: Final = 2_000_000
 
 
 def init(  # noqa: PLR0913 - one option for each thing a site is made of
@@ -181,12 +170,15 @@ def _fill(database: Database, jackpot: str, planned: list[Command]) -> dict[str,
     for name, token in tokens.items():
         site.ask(AddOperator(now(), INSTALLER, name, Role.MANAGER, token_hash(token)))
     site.ask(AddJackpot(now(), FIRST, jackpot))
-    for outcome in Book.open(database, jackpot, owner()).ask(planned):
+    book = Book.open(database, jackpot, owner())
+    for outcome in book.ask(planned):
         if isinstance(outcome, Refused):
             raise outcome
     for command in planned:
         if isinstance(command, LinkTable):
             site.ask(AddTable(now(), FIRST, command.table, jackpot))
+    book.chain.release()
+    site.chain.release()
     database.close()
     return tokens
 

@@ -13,15 +13,17 @@ from jackpot.core.commands import (
     LinkTable,
     ProposeAdjustment,
     ProposeConfig,
+    ProposeRetirement,
     ReportMalfunction,
     ResumeTable,
     SetMode,
+    UnlinkTable,
     Withdraw,
 )
 from jackpot.core.events import Event, EventType
 from jackpot.core.ledger import NEVER_NEGATIVE, POOLS, Account, Kind, Transfer
 from jackpot.core.rounds import require_supervisor
-from jackpot.core.state import Config, Jackpot, Proposal, Table
+from jackpot.core.state import Config, Jackpot, Phase, Proposal, Table
 from rules.errors import OptionError
 from rules.odds import Configuration, prize_table, solvency
 from rules.prizes import WHOLE_BPS, FixedFrom
@@ -63,14 +65,47 @@ def create_jackpot(jackpot: Jackpot, asked: CreateJackpot) -> Decision:
 
 
 def link_table(jackpot: Jackpot, asked: LinkTable) -> Decision:
-    """A table joins the jackpot."""
+    """A table joins the jackpot, for the first time or again."""
     _require_manager(asked.actor)
-    if asked.table in jackpot.tables:
+    _require_living(jackpot)
+    known = jackpot.tables.get(asked.table)
+    if known is not None and not known.unlinked:
         raise Refused(Error.MAKES_NO_SENSE, f"table {asked.table} is linked already")
     if type(asked.boxes) is not int or not 1 <= asked.boxes <= MOST_BOXES:
         raise Refused(Error.MAKES_NO_SENSE, f"a table has 1 to {MOST_BOXES} boxes, not {asked.boxes}")
     event = Event(EventType.TABLE_LINKED, asked.at, asked.actor.name, asked.table, None, {"boxes": asked.boxes})
     return Decision((event,), {"table": asked.table})
+
+
+def unlink_table(jackpot: Jackpot, asked: UnlinkTable) -> Decision:
+    """A table leaves the jackpot between rounds; its rounds, wagers and ids are remembered."""
+    _require_manager(asked.actor)
+    table = jackpot.tables.get(asked.table)
+    if table is None or table.unlinked:
+        raise Refused(Error.UNKNOWN_TABLE, f"no table {asked.table} is linked to the jackpot {jackpot.id}")
+    if table.phase is not Phase.IDLE:
+        raise Refused(Error.WRONG_PHASE, f"round {table.number} of table {table.id} is {table.phase}: end it first")
+    if not asked.reason.strip():
+        raise Refused(Error.MALFORMED, "this needs a reason: it stays in the audit trail")
+    data = {"reason": asked.reason}
+    event = Event(EventType.TABLE_UNLINKED, asked.at, asked.actor.name, table.id, table.number, data)
+    return Decision((event,), {"table": table.id})
+
+
+def propose_retirement(jackpot: Jackpot, asked: ProposeRetirement) -> Decision:
+    """One manager proposes that the jackpot ends; the players' money goes on to another one, never to the operator."""
+    _require_proposer(jackpot, asked.actor, asked.reason)
+    _require_living(jackpot)
+    if asked.heir in ("", jackpot.id):
+        raise Refused(Error.MAKES_NO_SENSE, "name another jackpot that the money goes on to")
+    data = {
+        "proposal": jackpot.next_proposal,
+        "body": {"heir": asked.heir},
+        "reason": asked.reason,
+        "warning": f"{sum(jackpot.balances[pool] for pool in POOLS)} cents of the pools go on to {asked.heir} by hand",
+    }
+    event = Event(EventType.RETIREMENT_PROPOSED, asked.at, asked.actor.name, None, None, data)
+    return Decision((event,), {"proposal": jackpot.next_proposal, "warning": data["warning"]})
 
 
 def report_malfunction(table: Table, asked: ReportMalfunction) -> Decision:
@@ -100,6 +135,7 @@ def set_mode(table: Table, asked: SetMode) -> Decision:
 def propose_config(jackpot: Jackpot, asked: ProposeConfig) -> Decision:
     """One manager proposes; a reserve that would starve is not refused, but the figure is stated."""
     _require_proposer(jackpot, asked.actor, asked.reason)
+    _require_living(jackpot)
     prizes = prize_table(jackpot.instrument)
     _require_sensible(asked.config, (*prizes.percent, *prizes.fixed_cents))
     warning = _solvency_warning(jackpot.instrument, asked.config)
@@ -142,10 +178,24 @@ def approve(jackpot: Jackpot, asked: Approve) -> Decision:
         data["config"] = {**proposal.body, "version": version}
         event = Event(EventType.CONFIG_APPROVED, asked.at, asked.actor.name, None, None, data)
         return Decision((event,), {"version": version})
+    if proposal.kind == "retirement":
+        return _retire(jackpot, asked, {**data, **proposal.body})
     transfer = _adjustment(jackpot, proposal.body)
     where = proposal.body["table"], proposal.body["round"]
     event = Event(EventType.ADJUSTMENT_APPROVED, asked.at, asked.actor.name, *where, data, (transfer,))
     return Decision((event,), {"moved_cents": transfer.amount_cents})
+
+
+def _retire(jackpot: Jackpot, asked: Approve, data: dict[str, Any]) -> Decision:
+    """The jackpot ends: what is in its pools leaves them, in custody for the heir, which takes it by an adjustment."""
+    _require_living(jackpot)
+    playing = sorted(table.id for table in jackpot.tables.values() if table.phase is not Phase.IDLE)
+    if playing:
+        raise Refused(Error.WRONG_PHASE, f"a round is being played at {', '.join(playing)}: end it first")
+    held = [(pool, jackpot.balances[pool]) for pool in (Account.JACKPOT, Account.RESERVE)]
+    transfers = tuple(Transfer(pool, Account.HOUSE, cents, Kind.ADJUSTMENT) for pool, cents in held if cents)
+    event = Event(EventType.JACKPOT_RETIRED, asked.at, asked.actor.name, None, None, data, transfers)
+    return Decision((event,), {"heir": data["heir"], "moved_cents": sum(cents for _, cents in held)})
 
 
 def withdraw(jackpot: Jackpot, asked: Withdraw) -> Decision:
@@ -170,6 +220,11 @@ def config_of(plain: Mapping[str, Any]) -> Config:
 def _require_manager(actor: Actor) -> None:
     if not actor.manages:
         raise Refused(Error.FORBIDDEN, f"{actor.name} may not do this: it is a manager's act")
+
+
+def _require_living(jackpot: Jackpot) -> None:
+    if jackpot.retired:
+        raise Refused(Error.MAKES_NO_SENSE, f"the jackpot {jackpot.id} is retired")
 
 
 def _require_proposer(jackpot: Jackpot, actor: Actor, reason: str) -> None:
@@ -224,6 +279,8 @@ def _solvency_warning(instrument: str, config: Config) -> str | None:
 def _adjustment(jackpot: Jackpot, body: Mapping[str, Any]) -> Transfer:
     """The transfer of an adjustment, refused where the money is not there or the advance is not owed."""
     source, target, cents = Account(body["source"]), Account(body["target"]), int(body["amount_cents"])
+    if target in POOLS:
+        _require_living(jackpot)
     if target in POOLS and jackpot.balances[target] + cents > MOST_POOL_CENTS:
         raise Refused(Error.MAKES_NO_SENSE, f"the {target} pool cannot hold more than {MOST_POOL_CENTS} cents")
     held = jackpot.balances[source]

@@ -203,6 +203,24 @@ class LinkTable(NamedTuple):
     boxes: int
 
 
+class UnlinkTable(NamedTuple):
+    """A table leaves the jackpot, between rounds."""
+
+    at: str
+    actor: Actor
+    table: str
+    reason: str
+
+
+class ProposeRetirement(NamedTuple):
+    """A manager proposes that the jackpot ends; `heir` is the jackpot that the players' money goes on to."""
+
+    at: str
+    actor: Actor
+    heir: str
+    reason: str
+
+
 class ProposeConfig(NamedTuple):
     """A manager proposes a configuration; its version is given when it is approved."""
 
@@ -256,6 +274,6 @@ class Identified(NamedTuple):
 
 Command = (
     PlaceWager | OpenRound | CloseWagers | Fold | Unfold | Declare | Settle | Confirm | Correct | VoidRound | VoidHand
-    | ReportMalfunction | ResumeTable | SetMode | CreateJackpot | LinkTable | ProposeConfig | ProposeAdjustment
-    | Approve | Withdraw
+    | ReportMalfunction | ResumeTable | SetMode | CreateJackpot | LinkTable | UnlinkTable | ProposeConfig
+    | ProposeAdjustment | ProposeRetirement | Approve | Withdraw
 )  # fmt: skip

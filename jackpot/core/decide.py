@@ -14,6 +14,8 @@ from rules import RulesError
 
 MOST_COMMANDS: Final = 1_000
 """Commands of one table from one opening to the next: more than any round can need."""
+_REPEATABLE: Final = (commands.Fold, commands.Unfold, commands.Declare, commands.ReportMalfunction)
+"""What a terminal can ask again and again in one round; what ends the round is never refused for its number."""
 
 _OF_A_TABLE: Final[dict[type, Callable[..., Decision]]] = {
     commands.PlaceWager: wagers.place_wager,
@@ -36,6 +38,8 @@ _OF_A_TABLE_ALONE: Final[dict[type, Callable[..., Decision]]] = {
 _OF_THE_JACKPOT: Final[dict[type, Callable[..., Decision]]] = {
     commands.CreateJackpot: changes.create_jackpot,
     commands.LinkTable: changes.link_table,
+    commands.UnlinkTable: changes.unlink_table,
+    commands.ProposeRetirement: changes.propose_retirement,
     commands.ProposeConfig: changes.propose_config,
     commands.ProposeAdjustment: changes.propose_adjustment,
     commands.Approve: changes.approve,
@@ -96,7 +100,7 @@ def _once(jackpot: Jackpot, asked: Identified) -> Decision:
         if digest != asked.digest:
             raise Refused(Error.COMMAND_ID_REUSED, f"command {asked.command_id} was carried out with other content")
         return Decision((), json.loads(answer))
-    if len(table.commands) >= MOST_COMMANDS:
+    if len(table.commands) >= MOST_COMMANDS and type(asked.command) in _REPEATABLE:
         raise Refused(Error.MAKES_NO_SENSE, f"table {table.id} has had {MOST_COMMANDS} commands since its round opened")
     events, answered = decide(jackpot, asked.command)
     if not events:
@@ -116,7 +120,7 @@ class OfATable(Protocol):
 
 def _table(jackpot: Jackpot, asked: OfATable) -> Table:
     table = jackpot.tables.get(asked.table)
-    if table is None:
+    if table is None or table.unlinked:
         code = Reason.UNKNOWN_BOX if type(asked) is commands.PlaceWager else Error.UNKNOWN_TABLE
         raise Refused(code, f"no table {asked.table} is linked to the jackpot {jackpot.id}")
     return table

@@ -14,6 +14,7 @@ class EventType(StrEnum):
 
     JACKPOT_CREATED = "jackpot_created"
     TABLE_LINKED = "table_linked"
+    TABLE_UNLINKED = "table_unlinked"
     ROUND_OPENED = "round_opened"
     WAGER_ACCEPTED = "wager_accepted"
     WAGERS_CLOSED = "wagers_closed"
@@ -32,6 +33,8 @@ class EventType(StrEnum):
     CONFIG_APPROVED = "config_approved"
     ADJUSTMENT_PROPOSED = "adjustment_proposed"
     ADJUSTMENT_APPROVED = "adjustment_approved"
+    RETIREMENT_PROPOSED = "retirement_proposed"
+    JACKPOT_RETIRED = "jackpot_retired"
     PROPOSAL_WITHDRAWN = "proposal_withdrawn"
 
 

@@ -62,12 +62,17 @@ def _created(jackpot: Jackpot, event: Event) -> Jackpot:
 
 
 def _linked(jackpot: Jackpot, event: Event) -> Jackpot:
-    return jackpot.with_table(Table(event.table or "", event.data["boxes"]))
+    known = jackpot.tables.get(event.table or "") or Table(event.table or "", 0)
+    return jackpot.with_table(known._replace(boxes=event.data["boxes"], unlinked=False))
+
+
+def _retired(jackpot: Jackpot, event: Event) -> Jackpot:
+    return _proposal_done(jackpot, event)._replace(retired=True)
 
 
 def _proposed(jackpot: Jackpot, event: Event) -> Jackpot:
     number = event.data["proposal"]
-    kind = "config" if event.type is EventType.CONFIG_PROPOSED else "adjustment"
+    kind = event.type.removesuffix("_proposed")
     proposal = Proposal(number, kind, event.actor, event.data["body"], event.data["reason"], event.data["warning"])
     return jackpot._replace(proposals={**jackpot.proposals, number: proposal}, next_proposal=number + 1)
 
@@ -202,6 +207,10 @@ def _resumed(_jackpot: Jackpot, table: Table, _event: Event) -> Changed:
     return table._replace(suspended=None), 0, 0
 
 
+def _unlinked(_jackpot: Jackpot, table: Table, _event: Event) -> Changed:
+    return table._replace(unlinked=True, suspended=None, tournament=False, restricted=False), 0, 0
+
+
 def _mode_set(_jackpot: Jackpot, table: Table, event: Event) -> Changed:
     return table._replace(tournament=event.data["tournament"], restricted=event.data["restricted"]), 0, 0
 
@@ -211,7 +220,9 @@ _OF_THE_JACKPOT: Final[dict[EventType, Callable[[Jackpot, Event], Jackpot]]] = {
     EventType.TABLE_LINKED: _linked,
     EventType.CONFIG_PROPOSED: _proposed,
     EventType.ADJUSTMENT_PROPOSED: _proposed,
+    EventType.RETIREMENT_PROPOSED: _proposed,
     EventType.CONFIG_APPROVED: _config_approved,
+    EventType.JACKPOT_RETIRED: _retired,
     EventType.ADJUSTMENT_APPROVED: _proposal_done,
     EventType.PROPOSAL_WITHDRAWN: _proposal_done,
 }
@@ -230,6 +241,7 @@ _OF_A_TABLE: Final[dict[EventType, Callable[[Jackpot, Table, Event], Changed]]] 
     EventType.TABLE_SUSPENDED: _suspended,
     EventType.TABLE_RESUMED: _resumed,
     EventType.MODE_SET: _mode_set,
+    EventType.TABLE_UNLINKED: _unlinked,
 }
 
 

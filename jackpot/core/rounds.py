@@ -47,6 +47,8 @@ def open_round(jackpot: Jackpot, table: Table, asked: OpenRound) -> Decision:
         )
     if table.phase is not Phase.IDLE:
         raise _wrong_phase(table, "a round is open already")
+    if jackpot.retired:
+        raise _wrong_phase(table, f"the jackpot {jackpot.id} is retired, and plays no more rounds")
     number = table.number + 1
     event = Event(
         EventType.ROUND_OPENED, asked.at, asked.actor.name, table.id, number, {"config_version": jackpot.version}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from enum import StrEnum
 from typing import Any, Final, NamedTuple
 
@@ -13,6 +13,11 @@ from jackpot.core.commands import Actor, Role
 _ID: Final = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 INSTALLER: Final = Actor("init")
 """Who sets a site up, and may add its first two operators."""
+KEYHOLDER: Final = Actor("keyholder")
+"""Who holds the site's private key, and may renew a lost token where no second manager is left to approve it."""
+CONTROLLER: Final = Actor("controller")
+"""The program itself: it records what it is."""
+MOST_WAITING: Final = 100
 
 
 class SiteEventType(StrEnum):
@@ -20,9 +25,13 @@ class SiteEventType(StrEnum):
 
     OPERATOR_ADDED = "operator_added"
     OPERATOR_REVOKED = "operator_revoked"
+    MANAGER_PROPOSED = "manager_proposed"
+    RENEWAL_PROPOSED = "renewal_proposed"
+    PERSON_WITHDRAWN = "person_withdrawn"
     TOKEN_RENEWED = "token_renewed"  # noqa: S105 - the name of an event
     JACKPOT_ADDED = "jackpot_added"
     TABLE_ADDED = "table_added"
+    SOFTWARE_STARTED = "software_started"
 
 
 class SiteEvent(NamedTuple):
@@ -49,15 +58,17 @@ class Operator(NamedTuple):
 
 
 class Site(NamedTuple):
-    """What belongs to no single jackpot."""
+    """What belongs to no single jackpot. `waiting`: managers to be added or to get a new token, and who proposed it."""
 
     operators: Mapping[str, Operator] = {}
     jackpots: tuple[str, ...] = ()
     tables: Mapping[str, str] = {}
+    waiting: Mapping[str, str] = {}
+    software: str = ""
 
 
 class AddOperator(NamedTuple):
-    """A manager adds an operator."""
+    """A manager adds an auditor or a supervisor; a new manager takes two managers."""
 
     at: str
     actor: Actor
@@ -76,12 +87,38 @@ class RevokeOperator(NamedTuple):
 
 
 class RenewToken(NamedTuple):
-    """An operator gets a new token; the old one is worth nothing from then on."""
+    """An operator gets a new token, and the old one is worth nothing; another manager's takes two persons."""
 
     at: str
     actor: Actor
     name: str
     token_hash: str
+
+
+class ProposeManager(NamedTuple):
+    """A manager proposes another manager, new or with a lost token."""
+
+    at: str
+    actor: Actor
+    name: str
+
+
+class ApproveManager(NamedTuple):
+    """A second manager approves; only now is there a token."""
+
+    at: str
+    actor: Actor
+    name: str
+    token_hash: str
+
+
+class WithdrawManager(NamedTuple):
+    """A manager takes such a proposal off the list."""
+
+    at: str
+    actor: Actor
+    name: str
+    reason: str
 
 
 class AddJackpot(NamedTuple):
@@ -101,32 +138,26 @@ class AddTable(NamedTuple):
     jackpot: str
 
 
-SiteCommand = AddOperator | RevokeOperator | RenewToken | AddJackpot | AddTable
+class StartSoftware(NamedTuple):
+    """The controller records which software it is; a changed digest is a modification an auditor will ask about."""
+
+    at: str
+    actor: Actor
+    version: str
+    digest: str
+
+
+SiteCommand = (
+    AddOperator | RevokeOperator | RenewToken | ProposeManager | ApproveManager | WithdrawManager | AddJackpot
+    | AddTable | StartSoftware
+)  # fmt: skip
 
 
 def decide_site(site: Site, asked: SiteCommand) -> SiteEvent:
     """The event a command makes, or `Refused`."""
-    if not _is_known_manager(site, asked.actor) and not _is_setting_up(site, asked):
+    if not _is_known_manager(site, asked.actor) and not _is_allowed_without(site, asked):
         raise Refused(Error.FORBIDDEN, f"{asked.actor.name} may not do this: it is a manager's act")
-    match asked:
-        case AddOperator():
-            return _add_operator(site, asked)
-        case RevokeOperator():
-            _require_active(site, asked.name)
-            if _last_two_managers(site, asked.name):
-                raise Refused(Error.MAKES_NO_SENSE, "two managers must remain, or nothing could be approved")
-            return _event(asked, SiteEventType.OPERATOR_REVOKED, name=asked.name, reason=asked.reason)
-        case RenewToken():
-            _require_active(site, asked.name)
-            return _event(asked, SiteEventType.TOKEN_RENEWED, name=asked.name, token_hash=asked.token_hash)
-        case AddJackpot():
-            _require_new(asked.jackpot, site.jackpots, "jackpot")
-            return _event(asked, SiteEventType.JACKPOT_ADDED, jackpot=asked.jackpot)
-        case AddTable():
-            _require_new(asked.table, site.tables, "table")
-            if asked.jackpot not in site.jackpots:
-                raise Refused(Error.MAKES_NO_SENSE, f"the site has no jackpot {asked.jackpot!r}")
-            return _event(asked, SiteEventType.TABLE_ADDED, table=asked.table, jackpot=asked.jackpot)
+    return _DECIDING[type(asked)](site, asked)
 
 
 def evolve_site(site: Site, event: SiteEvent) -> Site:
@@ -135,28 +166,39 @@ def evolve_site(site: Site, event: SiteEvent) -> Site:
     match event.type:
         case SiteEventType.OPERATOR_ADDED:
             added = Operator(data["name"], Role(data["role"]), data["token_hash"])
-            return site._replace(operators={**site.operators, added.name: added})
+            return _decided(site, added.name)._replace(operators={**site.operators, added.name: added})
         case SiteEventType.OPERATOR_REVOKED:
             revoked = site.operators[data["name"]]._replace(active=False, token_hash="")
-            return site._replace(operators={**site.operators, revoked.name: revoked})
+            return _decided(site, revoked.name)._replace(operators={**site.operators, revoked.name: revoked})
+        case SiteEventType.MANAGER_PROPOSED | SiteEventType.RENEWAL_PROPOSED:
+            return site._replace(waiting={**site.waiting, data["name"]: event.actor})
+        case SiteEventType.PERSON_WITHDRAWN:
+            return _decided(site, data["name"])
         case SiteEventType.TOKEN_RENEWED:
             renewed = site.operators[data["name"]]._replace(token_hash=data["token_hash"])
-            return site._replace(operators={**site.operators, renewed.name: renewed})
+            return _decided(site, renewed.name)._replace(operators={**site.operators, renewed.name: renewed})
         case SiteEventType.JACKPOT_ADDED:
             return site._replace(jackpots=(*site.jackpots, data["jackpot"]))
         case SiteEventType.TABLE_ADDED:
             return site._replace(tables={**site.tables, data["table"]: data["jackpot"]})
+        case SiteEventType.SOFTWARE_STARTED:
+            return site._replace(software=data["digest"])
 
 
 def plain_site(site: Site) -> dict[str, Any]:
     """A site ready for JSON."""
-    return {"operators": list(site.operators.values()), "jackpots": list(site.jackpots), "tables": dict(site.tables)}
+    return {**site._asdict(), "operators": list(site.operators.values()), "jackpots": list(site.jackpots)}
 
 
 def site_of(plain: Mapping[str, Any]) -> Site:
     """A site read back."""
     operators = [Operator(name, Role(role), token, active) for name, role, token, active in plain["operators"]]
-    return Site({operator.name: operator for operator in operators}, tuple(plain["jackpots"]), plain["tables"])
+    named = {operator.name: operator for operator in operators}
+    return Site(**{**plain, "operators": named, "jackpots": tuple(plain["jackpots"])})
+
+
+def _decided(site: Site, name: str) -> Site:
+    return site._replace(waiting={waiting: by for waiting, by in site.waiting.items() if waiting != name})
 
 
 def _is_known_manager(site: Site, actor: Actor) -> bool:
@@ -164,14 +206,94 @@ def _is_known_manager(site: Site, actor: Actor) -> bool:
     return known is not None and known.active and known.actor == actor and actor.manages
 
 
-def _is_setting_up(site: Site, asked: SiteCommand) -> bool:
+def _is_allowed_without(site: Site, asked: SiteCommand) -> bool:
+    """What is not a manager's act: setting up, renewing one's own token, and what key holder and program record."""
+    match asked:
+        case AddOperator():
+            return _is_setting_up(site, asked)
+        case RenewToken():
+            own = site.operators.get(asked.actor.name)
+            itself = own is not None and own.active and own.actor == asked.actor and asked.name == own.name
+            return itself or asked.actor == KEYHOLDER
+        case StartSoftware():
+            return asked.actor == CONTROLLER
+    return False
+
+
+def _is_setting_up(site: Site, asked: AddOperator) -> bool:
     """Only the first two operators are added by the installer: two managers, so that two-person control can work."""
-    first_two = type(asked) is AddOperator and asked.role is Role.MANAGER and len(site.operators) < 2
-    return first_two and asked.actor == INSTALLER
+    return asked.role is Role.MANAGER and len(site.operators) < 2 and asked.actor == INSTALLER
+
+
+def _propose_manager(site: Site, asked: ProposeManager) -> SiteEvent:
+    """A new name becomes a manager; a manager's name gets a new token."""
+    if asked.name in site.waiting:
+        raise Refused(Error.MAKES_NO_SENSE, f"{asked.name} waits for approval already")
+    if len(site.waiting) >= MOST_WAITING:
+        raise Refused(Error.MAKES_NO_SENSE, f"{MOST_WAITING} wait already: approve or withdraw some first")
+    known = site.operators.get(asked.name)
+    if known is not None and known.active and known.role is Role.MANAGER:
+        return _event(asked, SiteEventType.RENEWAL_PROPOSED, name=asked.name)
+    _require_new(asked.name, site.operators, "operator")
+    return _event(asked, SiteEventType.MANAGER_PROPOSED, name=asked.name)
+
+
+def _approve_manager(site: Site, asked: ApproveManager) -> SiteEvent:
+    proposed_by = _require_waiting(site, asked.name)
+    if proposed_by == asked.actor.name:
+        raise Refused(Error.SAME_PERSON, f"{proposed_by} proposed this: another manager must approve it")
+    data = {"name": asked.name, "token_hash": asked.token_hash, "proposed_by": proposed_by}
+    if asked.name in site.operators:
+        return _event(asked, SiteEventType.TOKEN_RENEWED, **data)
+    return _event(asked, SiteEventType.OPERATOR_ADDED, **data, role=Role.MANAGER.value)
+
+
+def _require_waiting(site: Site, name: str) -> str:
+    if name not in site.waiting:
+        raise Refused(Error.UNKNOWN_PROPOSAL, f"no proposal for {name!r} waits for approval")
+    return site.waiting[name]
+
+
+def _revoke(site: Site, asked: RevokeOperator) -> SiteEvent:
+    _require_active(site, asked.name)
+    if _last_two_managers(site, asked.name):
+        raise Refused(Error.MAKES_NO_SENSE, "two managers must remain, or nothing could be approved")
+    return _event(asked, SiteEventType.OPERATOR_REVOKED, name=asked.name, reason=asked.reason)
+
+
+def _renew(site: Site, asked: RenewToken) -> SiteEvent:
+    _require_active(site, asked.name)
+    anothers = site.operators[asked.name].role is Role.MANAGER and asked.name != asked.actor.name
+    if anothers and asked.actor != KEYHOLDER:
+        raise Refused(Error.FORBIDDEN, f"{asked.name} is a manager: a new token takes a proposal and a second manager")
+    return _event(asked, SiteEventType.TOKEN_RENEWED, name=asked.name, token_hash=asked.token_hash)
+
+
+def _withdraw_manager(site: Site, asked: WithdrawManager) -> SiteEvent:
+    _require_waiting(site, asked.name)
+    return _event(asked, SiteEventType.PERSON_WITHDRAWN, name=asked.name, reason=asked.reason)
+
+
+def _add_jackpot(site: Site, asked: AddJackpot) -> SiteEvent:
+    _require_new(asked.jackpot, site.jackpots, "jackpot")
+    return _event(asked, SiteEventType.JACKPOT_ADDED, jackpot=asked.jackpot)
+
+
+def _add_table(site: Site, asked: AddTable) -> SiteEvent:
+    _require_new(asked.table, site.tables, "table")
+    if asked.jackpot not in site.jackpots:
+        raise Refused(Error.MAKES_NO_SENSE, f"the site has no jackpot {asked.jackpot!r}")
+    return _event(asked, SiteEventType.TABLE_ADDED, table=asked.table, jackpot=asked.jackpot)
+
+
+def _start_software(_site: Site, asked: StartSoftware) -> SiteEvent:
+    return _event(asked, SiteEventType.SOFTWARE_STARTED, version=asked.version, digest=asked.digest)
 
 
 def _add_operator(site: Site, asked: AddOperator) -> SiteEvent:
     _require_new(asked.name, site.operators, "operator")
+    if asked.role is Role.MANAGER and asked.actor != INSTALLER:
+        raise Refused(Error.FORBIDDEN, "a new manager takes two: one proposes, another approves")
     data = {"name": asked.name, "role": asked.role.value, "token_hash": asked.token_hash}
     return SiteEvent(SiteEventType.OPERATOR_ADDED, asked.at, asked.actor.name, data)
 
@@ -196,3 +318,16 @@ def _require_new(name: str, known: Mapping[str, object] | tuple[str, ...], what:
 
 def _event(asked: SiteCommand, kind: SiteEventType, **data: object) -> SiteEvent:
     return SiteEvent(kind, asked.at, asked.actor.name, data)
+
+
+_DECIDING: Final[dict[type, Callable[..., SiteEvent]]] = {
+    AddOperator: _add_operator,
+    RevokeOperator: _revoke,
+    RenewToken: _renew,
+    ProposeManager: _propose_manager,
+    ApproveManager: _approve_manager,
+    WithdrawManager: _withdraw_manager,
+    AddJackpot: _add_jackpot,
+    AddTable: _add_table,
+    StartSoftware: _start_software,
+}

@@ -121,7 +121,7 @@ class Round(NamedTuple):
 
 
 class Table(NamedTuple):
-    """A table linked to the jackpot."""
+    """A table linked to the jackpot. An unlinked one is remembered: its rounds must not be numbered anew."""
 
     id: str
     boxes: int
@@ -131,6 +131,7 @@ class Table(NamedTuple):
     suspended: str | None = None
     tournament: bool = False
     restricted: bool = False
+    unlinked: bool = False
     commands: Mapping[str, tuple[str, str]] = {}
 
 

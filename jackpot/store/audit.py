@@ -8,7 +8,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any, Final, NamedTuple, TextIO
 
-from sqlalchemy import Connection, Select, Table, create_engine, insert, select
+from sqlalchemy import Connection, Select, Table, create_engine, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from jackpot.core.events import Event
@@ -61,6 +61,8 @@ def write_checkpoint(database: Database, chain: str, signer: Signer) -> str | No
         at_head = (tables.checkpoints.c.chain == chain) & (tables.checkpoints.c.seq == head.seq)
         if connection.execute(select(tables.checkpoints).where(at_head)).one_or_none() is None:
             connection.execute(insert(tables.checkpoints).values(chain=chain, seq=head.seq, note=note))
+            more = update(tables.chains).where(tables.chains.c.chain == chain).values(signed=head.signed + 1)
+            connection.execute(more)
     return note
 
 
@@ -138,6 +140,7 @@ class _Replay:
 def _verify_rows(
     connection: Connection, chain: str, replay: _Replay, signed: dict[int, str], verifier: Verifier
 ) -> None:
+    count = len(signed)
     memory = create_engine("sqlite://")
     tables.metadata.create_all(memory)
     transfers = connection.execution_options(yield_per=_AT_ONCE).execute(_ordered(tables.transfers, chain))
@@ -155,7 +158,7 @@ def _verify_rows(
                 _rebuild(rebuilt, chain, chunk)
                 chunk = []
         _rebuild(rebuilt, chain, chunk)
-        _verify_head(connection, replay, max(signed, default=0))
+        _verify_head(connection, replay, max(signed, default=0), count)
         _verify_transfers(replay.seq + 1, stored, [], rest=True)
         for table in _REBUILT:
             _verify_table(table, connection, rebuilt, chain)
@@ -202,7 +205,7 @@ def _verify_transfers(seq: int, stored: _Ahead, expected: list[tuple[Any, ...]],
         raise Wrong(min(first, seq), f"the transfers of event {min(first, seq)} are not those of the ledger")
 
 
-def _verify_head(connection: Connection, replay: _Replay, last_signed: int) -> None:
+def _verify_head(connection: Connection, replay: _Replay, last_signed: int, notes: int) -> None:
     head = connection.execute(select(tables.chains).where(tables.chains.c.chain == replay.chain)).one_or_none()
     if head is None or type(head.seq) is not int:
         raise Wrong(replay.seq, "the chain has no head")
@@ -213,6 +216,8 @@ def _verify_head(connection: Connection, replay: _Replay, last_signed: int) -> N
         raise Wrong(head.seq + 1, f"event {head.seq + 1} was added behind the chain's head")
     if head.head != replay.head:
         raise Wrong(replay.seq, f"the chain's head is not the hash of its last event, {replay.seq}")
+    if head.signed != notes:
+        raise Wrong(replay.seq, f"the chain was signed {head.signed} times, and {notes} checkpoints are there")
 
 
 def _verify_table(table: Table, connection: Connection, rebuilt: Connection, chain: str) -> None:

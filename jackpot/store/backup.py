@@ -86,7 +86,7 @@ def _copy(source: Database, target: Database) -> None:
             rows = reading.execution_options(yield_per=_AT_ONCE).execute(select(table))
             for part in rows.partitions(_AT_ONCE):
                 insert_many(writing, table, [tuple(row) for row in part])
-        writing.execute(tables.chains.update().values(epoch=tables.chains.c.epoch + 1))
+        writing.execute(tables.chains.update().values(epoch=tables.chains.c.epoch + 1, owner=""))
 
 
 def _verified(database: Database, verifier: Verifier) -> dict[str, int]:

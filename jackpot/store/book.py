@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, bindparam, insert, select, text, tuple_, update
+from sqlalchemy import Connection, bindparam, insert, select, text, update
 from sqlalchemy.exc import DBAPIError
 
 from jackpot.core.answers import Decision, Refused
@@ -17,12 +17,13 @@ from jackpot.core.evolve import evolve
 from jackpot.core.ledger import Account
 from jackpot.core.site import Site, SiteCommand, SiteEvent, decide_site, evolve_site, plain_site, site_of
 from jackpot.core.snapshot import jackpot_of, parts_of
-from jackpot.core.state import NEW, Jackpot, Table, Wager, WagerStatus, wager_key
+from jackpot.core.state import NEW, Jackpot, wager_key
 from jackpot.store import tables
 from jackpot.store.bulk import insert_many
 from jackpot.store.chain import GENESIS, SITE, EventRow, canonical
 from jackpot.store.database import Database, explained
 from jackpot.store.errors import Fenced
+from jackpot.store.memory import Memory, recalled_from
 from jackpot.store.projection import new_projection
 from jackpot.store.rows import linked, transfer_rows
 
@@ -73,6 +74,12 @@ class Chain:
                     raise
         self.head = after
 
+    def release(self) -> None:
+        """Let others know that nobody writes this chain now; whoever took it over meanwhile is not disturbed."""
+        mine = (tables.chains.c.chain == self.name) & (tables.chains.c.epoch == self.head.epoch)
+        with self.database.transaction() as connection:
+            connection.execute(update(tables.chains).where(mine).values(owner=""))
+
     def _fence(self, connection: Connection, after: Head) -> None:
         mine = update(tables.chains).where(
             tables.chains.c.chain == self.name,
@@ -96,7 +103,7 @@ def take_over(database: Database, name: str, owner: str, *, seen_epoch: int = 0)
         row = connection.execute(select(tables.chains).where(tables.chains.c.chain == name)).one_or_none()
         if row is None:
             first = {"chain": name, "seq": 0, "head": GENESIS, "epoch": seen_epoch + 1, "owner": owner}
-            connection.execute(insert(tables.chains).values(first))
+            connection.execute(insert(tables.chains).values(**first, signed=0))
             return Chain(database, name, Head(0, GENESIS, seen_epoch + 1))
         epoch = max(row.epoch, seen_epoch) + 1
         moved = connection.execute(
@@ -129,7 +136,7 @@ class Book:
         working = self.jackpot
         events: list[Event] = []
         outcomes: list[Outcome] = []
-        forgotten = _Forgotten()
+        forgotten = Memory()
         for command in self._with_memory(asked):
             try:
                 decision = decide(working, forgotten.recalled(command))
@@ -170,49 +177,12 @@ class Book:
         if not wagers and not identified:
             return list(asked)
         with self.chain.database.reader() as connection:
-            earlier = _earlier_wagers(connection, self.chain.name, wagers)
-            answered = _earlier_commands(connection, self.chain.name, identified)
-        remembered: list[Command | Identified] = []
-        for command in asked:
-            if type(command) is PlaceWager:
-                known = earlier.get((command.table, command.box, command.wager_id))
-                remembered.append(command._replace(earlier=known) if known else command)
-            elif type(command) is Identified:
-                seen = answered.get((_table_of(command), command.command_id))
-                remembered.append(command._replace(earlier=seen) if seen else command)
-            else:
-                remembered.append(command)
-        return remembered
+            memory = recalled_from(connection, self.chain.name, wagers, identified)
+        return [memory.recalled(command) for command in asked]
 
     def _holds(self, asked: PlaceWager) -> bool:
         table = self.jackpot.tables.get(asked.table)
         return bool(table and table.round and wager_key(asked.box, asked.wager_id) in table.round.wagers)
-
-
-class _Forgotten:
-    """What the state forgets within a batch, when a table opens its next round, and the store does not know yet."""
-
-    def __init__(self) -> None:
-        self._wagers: dict[tuple[str, int, str], Wager] = {}
-        self._commands: dict[tuple[str, str], tuple[str, str]] = {}
-
-    def keep(self, table: Table) -> None:
-        """Remember the ids of a table's last round."""
-        if table.round is not None:
-            for wager in table.round.wagers.values():
-                self._wagers[table.id, wager.box, wager.wager_id] = wager
-        for command_id, answered in table.commands.items():
-            self._commands[table.id, command_id] = answered
-
-    def recalled(self, asked: Command | Identified) -> Command | Identified:
-        """The command with what is remembered of its id."""
-        if type(asked) is PlaceWager and self._wagers:
-            known = self._wagers.get((asked.table, asked.box, asked.wager_id))
-            return asked._replace(earlier=known) if known else asked
-        if type(asked) is Identified and self._commands:
-            seen = self._commands.get((_table_of(asked), asked.command_id))
-            return asked._replace(earlier=seen) if seen else asked
-        return asked
 
 
 class SiteBook:
@@ -284,41 +254,3 @@ def write_states(connection: Connection, chain: str, parts: dict[str, Any]) -> N
         "ON CONFLICT (chain, part) DO UPDATE SET body = excluded.body"
     )
     connection.execute(text(statement), rows)
-
-
-def _table_of(asked: Identified) -> str:
-    return str(getattr(asked.command, "table", ""))  # the core refuses a command that names none
-
-
-def _earlier_wagers(
-    connection: Connection, chain: str, asked: Sequence[PlaceWager]
-) -> dict[tuple[str, int, str], Wager]:
-    """Wagers of past rounds by (table, box, id), all in one statement a hand wrote: every wager goes through it."""
-    if not asked:
-        return {}
-    columns = "table_id, box, wager_id, round, amount_cents, jackpot_cents, reserve_cents, status, reason"
-    query = f"SELECT {columns} FROM wagers WHERE chain = "  # noqa: S608 - our own names
-    keys = [(c.table, c.box, c.wager_id) for c in asked]
-    if connection.dialect.name == "postgresql":
-        query += "%s AND (table_id, box, wager_id) IN (SELECT * FROM unnest(%s::text[], %s::int[], %s::text[]))"
-        found = connection.exec_driver_sql(query, (chain, *map(list, zip(*keys, strict=True))))
-    else:
-        query += f"? AND (table_id, box, wager_id) IN (VALUES {','.join(['(?,?,?)'] * len(keys))})"
-        found = connection.exec_driver_sql(query, (chain, *(part for key in keys for part in key)))
-    return {
-        (table, box, wager_id): Wager._make((box, wager_id, *amounts, WagerStatus(status), reason))
-        for table, box, wager_id, *amounts, status, reason in found
-    }
-
-
-def _earlier_commands(
-    connection: Connection, chain: str, asked: Sequence[Identified]
-) -> dict[tuple[str, str], tuple[str, str]]:
-    if not asked:
-        return {}
-    c = tables.commands.c
-    keys = {(_table_of(command), command.command_id) for command in asked}
-    found = connection.execute(
-        select(tables.commands).where(c.chain == chain, tuple_(c.table_id, c.command_id).in_(keys))
-    )
-    return {(row.table_id, row.command_id): (row.digest, row.answer) for row in found}

@@ -50,7 +50,7 @@ def floor(connection: Connection, jackpot: str | None = None) -> list[Plain]:
     """Each table as it stands."""
     names = [jackpot] if jackpot else jackpot_ids(connection)
     found = [(name, read_jackpot(connection, name)) for name in names]
-    return [_table(name, table) for name, state in found for table in state.tables.values()]
+    return [_table(name, table) for name, state in found for table in state.tables.values() if not table.unlinked]
 
 
 def rounds(connection: Connection, page: Page) -> list[Plain]:
@@ -122,12 +122,13 @@ def _pools(jackpot: Jackpot) -> Plain:
     return {
         "jackpot": jackpot.id,
         "instrument": jackpot.instrument,
+        "retired": jackpot.retired,
         "meter_cents": jackpot.meter_cents,
         "reserve_cents": balances["reserve"],
         "payable_cents": balances["payable"],
         "advance_owed_cents": -jackpot.balances[Account.HOUSE_ADVANCE],
         "config_version": jackpot.version,
-        "tables": len(jackpot.tables),
+        "tables": sum(not table.unlinked for table in jackpot.tables.values()),
         "balances": balances,
     }
 

@@ -28,8 +28,9 @@ chains = Table(
     Column("head", LargeBinary, nullable=False),
     Column("epoch", BigInteger, nullable=False),
     Column("owner", String(255), nullable=False),
+    Column("signed", BigInteger, nullable=False),
 )
-"""One row a chain: how long it is, its last hash, and who may write it (the fence)."""
+"""One row a chain: how long it is, its last hash, who may write it (the fence), and how many checkpoints it has."""
 
 events = Table(
     "events",

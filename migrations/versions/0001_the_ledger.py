@@ -27,6 +27,7 @@ def upgrade() -> None:
         sa.Column("head", sa.LargeBinary(), nullable=False),
         sa.Column("epoch", sa.BigInteger(), nullable=False),
         sa.Column("owner", sa.String(length=255), nullable=False),
+        sa.Column("signed", sa.BigInteger(), nullable=False),
         sa.PrimaryKeyConstraint("chain"),
     )
     op.create_table(

@@ -9,6 +9,7 @@ import io
 import json
 import os
 import shutil
+import socket
 import sqlite3
 import stat
 import subprocess
@@ -32,13 +33,14 @@ from floor import FLUSH, NOTHING, STRAIGHT_FLUSHES, Floor
 
 from jackpot.core.answers import Refused
 from jackpot.store import tables
-from jackpot.store.book import Book
+from jackpot.store.book import Book, take_over
 from jackpot.store.database import Database
+from jackpot.store.notes import Signer
 
 FORKING = """
 import gc, json, os, resource, sys, traceback
 import rich.table, sqlalchemy.dialects.postgresql.psycopg, sqlalchemy.dialects.sqlite.pysqlite
-import jackpot.cli, jackpot.cli.audit, jackpot.cli.operators, jackpot.cli.queries, jackpot.cli.setup
+import jackpot.cli, jackpot.cli.audit, jackpot.cli.floor, jackpot.cli.operators, jackpot.cli.queries, jackpot.cli.setup
 
 gc.freeze()
 for line in sys.stdin:
@@ -172,7 +174,7 @@ class SiteFloor(Floor):
     """The floor of a site that `init` made."""
 
     def __init__(self, database):
-        self.book = Book.open(database, "main", "floor")
+        self.book = Book.open(database, "main", "")
         self.jackpot, self.ids, self.events = self.book.jackpot, 0, []
 
     def ask(self, command):
@@ -740,7 +742,7 @@ def test_an_operator_is_added_renewed_and_revoked(site, jackpot, answer):
         {"name": "sue", "role": "supervisor", "active": True},
     ]
     assert added["token"] not in jackpot(site.folder, "operator", "list").out
-    renewed = answer(site.folder, "operator", "renew", "manager1", JACKPOT_TOKEN=site.two)
+    renewed = answer(site.folder, "operator", "renew", "manager1", JACKPOT_TOKEN=site.one)
     refused(jackpot(site.folder, "operator", "renew", "sue", "--token", site.one), "token", codes=[1])
     revoked = ("operator", "revoke", "sue", "--reason", "left", "--token", renewed["token"])
     assert answer(site.folder, *revoked) == {"revoked": "sue"}
@@ -750,6 +752,73 @@ def test_an_operator_is_added_renewed_and_revoked(site, jackpot, answer):
     kinds = [row["type"] for row in answer(site.folder, "audit", "list", "--chain", "site", "--limit", "3")]
     assert kinds == ["operator_revoked", "token_renewed", "operator_added"]
     assert jackpot(site.folder, "audit", "verify").code == 0
+
+
+def test_a_manager_is_added_and_a_lost_token_renewed_by_two_managers(site, jackpot, answer):
+    asked = ("operator", "add", "manager3", "--role", "manager")
+    assert answer(site.folder, *asked, "--token", site.one) == {"waiting": "manager3"}
+    assert answer(site.folder, "operator", "renew", "manager2", "--token", site.one) == {"waiting": "manager2"}
+    assert answer(site.folder, "operator", "proposals") == [
+        {"name": "manager2", "by": "manager1", "what": "renew"},
+        {"name": "manager3", "by": "manager1", "what": "add"},
+    ]
+    refused(jackpot(site.folder, "operator", "approve", "manager3", "--token", site.one), "another", codes=[1])
+    third = answer(site.folder, "operator", "approve", "manager3", "--token", site.two)["token"]
+    second = answer(site.folder, "operator", "approve", "manager2", "--token", third)["token"]
+    refused(jackpot(site.folder, "operator", "renew", "manager2", "--token", site.two), "token", codes=[1])
+    assert answer(site.folder, "operator", "renew", "manager2", "--token", second)["operator"] == "manager2"
+    answer(site.folder, *asked[:2], "manager4", *asked[3:], "--token", site.one)
+    gone = ("operator", "withdraw", "manager4", "--reason", "left", "--token", third)
+    assert answer(site.folder, *gone) == {"withdrawn": "manager4"}
+    assert jackpot(site.folder, "audit", "verify").code == 0
+
+
+def test_the_holder_of_the_key_file_renews_a_lost_token_and_the_trail_says_so(site, jackpot, answer):
+    fresh = answer(site.folder, "operator", "renew", "manager2", "--with-key")["token"]
+    assert answer(site.folder, "audit", "list", "--chain", "site", "--limit", "1")[0]["actor"] == "keyholder"
+    answer(site.folder, "operator", "renew", "manager2", "--token", fresh)
+    key = site.folder / "jackpot.key"
+    key.write_text(Signer.new("casino").word)
+    refused(jackpot(site.folder, "operator", "renew", "manager2", "--with-key"), "key does not fit", codes=[1])
+
+
+def test_tables_and_jackpots_come_and_go(site, jackpot, answer):
+    answer(site.folder, "floor", "add-table", "t9", "--boxes", "5", "--token", site.one)
+    assert answer(site.folder, "tables")[-1] | {"table": "t9", "boxes": 5} == answer(site.folder, "tables")[-1]
+    refused(jackpot(site.folder, "floor", "add-table", "t9", "--token", site.one), "linked already", codes=[1])
+    answer(site.folder, "floor", "remove-table", "t9", "--reason", "moved", "--token", site.two)
+    assert "t9" not in {row["table"] for row in answer(site.folder, "tables")}
+    answer(site.folder, "floor", "add-table", "t9", "--token", site.one)
+    begun = ("floor", "add-jackpot", "next", "--token", site.one)
+    refused(jackpot(site.folder, *begun, "--second-token", site.one), "second manager", codes=[1])
+    assert answer(site.folder, *begun, "--second-token", site.two) == {"jackpot": "next"}
+    refused(jackpot(site.folder, *begun, "--second-token", site.two), "exists already", codes=[1])
+    refused(jackpot(site.folder, "rounds"), "--jackpot: main, next", codes=[1])
+    retiring = ("floor", "retire", "next", "--heir", "main", "--reason", "renovation", "--token", site.one)
+    number = str(answer(site.folder, *retiring)["proposal"])
+    approved = answer(site.folder, "config", "approve", number, "--jackpot", "next", "--token", site.two)
+    assert approved == {"heir": "main", "moved_cents": 3_000_000}
+    pools = {row["jackpot"]: (row["meter_cents"] > 0, row["retired"]) for row in answer(site.folder, "pools")}
+    assert pools == {"main": (True, False), "next": (False, True)}
+    assert jackpot(site.folder, "audit", "verify").code == 0
+
+
+def test_an_act_does_not_displace_a_controller_that_runs(site, jackpot, answer):
+    database = Database(f"sqlite:///{site.folder}/jackpot.db")
+    acts = {
+        "main": ("floor", "add-table", "t8", "--token", site.one),
+        "site": ("operator", "add", "sue", "--role", "supervisor", "--token", site.one),
+    }
+    for chain, act in acts.items():
+        with subprocess.Popen(["sleep", "600"]) as controller:
+            held = take_over(database, chain, f"{socket.gethostname()}:{controller.pid}")
+            refused(jackpot(site.folder, *act), "controller", codes=[1])
+            held.release()
+            answer(site.folder, *act[:2], f"{act[2]}1", *act[3:])
+            take_over(database, chain, f"{socket.gethostname()}:{controller.pid}")
+            controller.kill()
+        answer(site.folder, *act[:2], f"{act[2]}2", *act[3:])
+    database.close()
 
 
 def test_only_managers_manage_and_two_remain(site, jackpot, answer):
@@ -767,6 +836,8 @@ def test_only_managers_manage_and_two_remain(site, jackpot, answer):
             ("adjustment", "propose", "house", "jackpot", "1", "--reason", "x"),
         ):
             refused(jackpot(site.folder, *act, "--token", token), role, codes=[1])
+    sid = ("operator", "add", "sid", "--role", "supervisor")
+    refused(jackpot(site.folder, *sid, "--token", tokens["supervisor"]), "supervisor", codes=[1])
     for name in ("manager1", "manager2"):
         done = jackpot(site.folder, "operator", "revoke", name, "--reason", "x", "--token", site.two)
         refused(done, "two managers must remain", codes=[1])

@@ -34,12 +34,14 @@ from jackpot.core.commands import (
     OpenRound,
     ProposeAdjustment,
     ProposeConfig,
+    ProposeRetirement,
     ReportMalfunction,
     ResumeTable,
     Role,
     SetMode,
     Settle,
     Unfold,
+    UnlinkTable,
     VoidHand,
     VoidRound,
     Withdraw,
@@ -48,13 +50,19 @@ from jackpot.core.decide import decide
 from jackpot.core.events import EventType
 from jackpot.core.ledger import Account, Kind
 from jackpot.core.site import (
+    CONTROLLER,
     INSTALLER,
+    KEYHOLDER,
     AddJackpot,
     AddOperator,
     AddTable,
+    ApproveManager,
+    ProposeManager,
     RenewToken,
     RevokeOperator,
     Site,
+    StartSoftware,
+    WithdrawManager,
     decide_site,
     evolve_site,
     plain_site,
@@ -571,8 +579,17 @@ def test_an_auditor_reads_and_never_acts(act):
 def site_with(*operators):
     site = Site()
     for number, (name, role) in enumerate(operators):
-        actor = INSTALLER if number < 2 else MANAGER
-        site = evolve_site(site, decide_site(site, AddOperator(AT, actor, name, role, f"hash of {name}'s token")))
+        hashed = f"hash of {name}'s token"
+        if number >= 2 and role is Role.MANAGER:
+            site = after(site, ProposeManager(AT, MANAGER, name), ApproveManager(AT, OTHER_MANAGER, name, hashed))
+        else:
+            site = after(site, AddOperator(AT, INSTALLER if number < 2 else MANAGER, name, role, hashed))
+    return site
+
+
+def after(site, *commands):
+    for command in commands:
+        site = evolve_site(site, decide_site(site, command))
     return site
 
 
@@ -613,7 +630,9 @@ def test_only_a_manager_changes_the_site(actor):
     for command in (
         AddOperator(AT, actor, "sid", Role.SUPERVISOR, "h"),
         RevokeOperator(AT, actor, "sue", "left"),
-        RenewToken(AT, actor, "sue", "h2"),
+        RenewToken(AT, actor, "max", "h2"),
+        ProposeManager(AT, actor, "moe"),
+        WithdrawManager(AT, actor, "moe", "no"),
         AddJackpot(AT, actor, "main"),
         AddTable(AT, actor, "t1", "main"),
     ):
@@ -644,10 +663,129 @@ def test_nobody_unknown_is_revoked_or_renewed():
     assert site_refusal(site, RenewToken(AT, MANAGER, "sue", "h")) == "makes_no_sense"
 
 
-def test_a_renewed_token_replaces_the_old_one():
+def test_a_manager_renews_the_token_of_a_supervisor_alone_and_the_old_one_is_gone():
+    site = after(site_with(*TWO_MANAGERS, ("sue", Role.SUPERVISOR)), RenewToken(AT, MANAGER, "sue", "new hash"))
+    assert (site.operators["sue"].token_hash, site.operators["sue"].role) == ("new hash", Role.SUPERVISOR)
+
+
+@pytest.mark.parametrize("name", ["max", "sue", "ada"])
+def test_everybody_renews_their_own_token(name):
+    site = site_with(*TWO_MANAGERS, ("sue", Role.SUPERVISOR), ("ada", Role.AUDITOR))
+    own = site.operators[name].actor
+    assert after(site, RenewToken(AT, own, name, "new hash")).operators[name].token_hash == "new hash"
+
+
+def test_an_operator_who_was_revoked_renews_nothing():
+    site = after(site_with(*TWO_MANAGERS, ("sue", Role.SUPERVISOR)), RevokeOperator(AT, MANAGER, "sue", "left"))
+    assert site_refusal(site, RenewToken(AT, SUPERVISOR, "sue", "h")) == "forbidden"
+
+
+def test_one_manager_alone_never_makes_a_second_self():
     site = site_with(*TWO_MANAGERS)
-    site = evolve_site(site, decide_site(site, RenewToken(AT, MANAGER, "mia", "new hash")))
-    assert (site.operators["mia"].token_hash, site.operators["mia"].role) == ("new hash", Role.MANAGER)
+    assert site_refusal(site, AddOperator(AT, MANAGER, "moe", Role.MANAGER, "h")) == "forbidden"
+    assert site_refusal(site, RenewToken(AT, MANAGER, "mia", "h")) == "forbidden"
+    for name in ("moe", "mia"):
+        waiting = after(site, ProposeManager(AT, MANAGER, name))
+        assert waiting.operators == site.operators
+        assert site_refusal(waiting, ApproveManager(AT, MANAGER, name, "h")) == "same_person"
+        assert site_refusal(waiting, ApproveManager(AT, SUPERVISOR, name, "h")) == "forbidden"
+
+
+def test_two_managers_together_add_a_manager_and_the_trail_names_both():
+    site = after(site_with(*TWO_MANAGERS), ProposeManager(AT, MANAGER, "moe"))
+    event = decide_site(site, ApproveManager(AT, OTHER_MANAGER, "moe", "h"))
+    assert (event.actor, event.data["proposed_by"]) == ("mia", "max")
+    site = evolve_site(site, event)
+    assert site.operators["moe"].actor == THIRD_MANAGER
+    assert site_refusal(site, ApproveManager(AT, OTHER_MANAGER, "moe", "h2")) == "unknown_proposal"
+
+
+def test_two_managers_together_renew_a_third_ones_lost_token():
+    site = site_with(*TWO_MANAGERS, ("moe", Role.MANAGER))
+    site = after(site, ProposeManager(AT, MANAGER, "moe"), ApproveManager(AT, OTHER_MANAGER, "moe", "new hash"))
+    assert (site.operators["moe"].token_hash, site.waiting) == ("new hash", {})
+
+
+def test_a_manager_who_waits_can_be_withdrawn_and_proposed_again_but_not_twice():
+    site = after(site_with(*TWO_MANAGERS), ProposeManager(AT, MANAGER, "moe"))
+    assert site_refusal(site, ProposeManager(AT, OTHER_MANAGER, "moe")) == "makes_no_sense"
+    site = after(site, WithdrawManager(AT, MANAGER, "moe", "changed my mind"))
+    assert site_refusal(site, WithdrawManager(AT, MANAGER, "moe", "again")) == "unknown_proposal"
+    assert "moe" in after(site, ProposeManager(AT, MANAGER, "moe")).waiting
+
+
+def test_a_supervisor_does_not_become_a_manager_by_a_proposal():
+    site = site_with(*TWO_MANAGERS, ("sue", Role.SUPERVISOR))
+    assert site_refusal(site, ProposeManager(AT, MANAGER, "sue")) == "makes_no_sense"
+
+
+def test_the_key_holder_renews_a_lost_token_and_can_do_nothing_else():
+    site = site_with(*TWO_MANAGERS)
+    assert after(site, RenewToken(AT, KEYHOLDER, "mia", "new hash")).operators["mia"].token_hash == "new hash"
+    for command in (AddOperator(AT, KEYHOLDER, "x", Role.AUDITOR, "h"), RevokeOperator(AT, KEYHOLDER, "mia", "r")):
+        assert site_refusal(site, command) == "forbidden"
+
+
+def test_only_the_controller_records_its_software():
+    site = site_with(*TWO_MANAGERS)
+    assert after(site, StartSoftware(AT, CONTROLLER, "1.0", "abc")).software == "abc"
+    assert site_refusal(site, StartSoftware(AT, SUPERVISOR, "1.0", "abc")) == "forbidden"
+
+
+# Tables leave and jackpots end.
+
+
+def test_a_table_leaves_between_rounds_and_is_unknown_then():
+    floor = Floor()
+    floor.open()
+    assert floor.refusal(UnlinkTable(AT, MANAGER, "t1", "moved")) == "wrong_phase"
+    floor.ask(VoidRound(AT, SUPERVISOR, "t1", 1, "misdeal"))
+    assert floor.refusal(UnlinkTable(AT, SUPERVISOR, "t1", "moved")) == "forbidden"
+    assert floor.refusal(UnlinkTable(AT, MANAGER, "t1", " ")) == "malformed"
+    floor.ask(UnlinkTable(AT, MANAGER, "t1", "moved"))
+    assert floor.refusal(OpenRound(AT, DEALER, "t1")) == "unknown_table"
+    assert floor.refusal(UnlinkTable(AT, MANAGER, "t1", "again")) == "unknown_table"
+
+
+def test_a_table_that_comes_back_goes_on_counting_its_rounds():
+    floor = Floor()
+    floor.open()
+    floor.ask(VoidRound(AT, SUPERVISOR, "t1", 1, "misdeal"))
+    floor.ask(UnlinkTable(AT, MANAGER, "t1", "moved"))
+    floor.ask(LinkTable(AT, MANAGER, "t1", 5))
+    assert floor.ask(OpenRound(AT, DEALER, "t1")) == {"round": 2}
+    assert floor.jackpot.tables["t1"].boxes == 5
+
+
+def test_a_jackpot_is_retired_by_two_and_its_money_leaves_the_pools_for_the_heir():
+    floor = Floor()
+    answer = floor.ask(ProposeRetirement(AT, MANAGER, "next", "renovation"))
+    assert floor.refusal(Approve(AT, MANAGER, answer["proposal"])) == "same_person"
+    floor.open()
+    assert floor.refusal(Approve(AT, OTHER_MANAGER, answer["proposal"])) == "wrong_phase"
+    floor.ask(VoidRound(AT, SUPERVISOR, "t1", 1, "misdeal"))
+    assert floor.ask(Approve(AT, OTHER_MANAGER, answer["proposal"])) == {"heir": "next", "moved_cents": 7_000_000}
+    assert (floor.jackpot.balances[Account.JACKPOT], floor.jackpot.balances[Account.RESERVE]) == (0, 0)
+    assert sum(floor.jackpot.balances.values()) == 0
+    assert floor.events[-1].data["heir"] == "next"
+
+
+def test_a_retired_jackpot_plays_and_changes_no_more():
+    floor = Floor()
+    floor.ask(Approve(AT, OTHER_MANAGER, floor.ask(ProposeRetirement(AT, MANAGER, "next", "renovation"))["proposal"]))
+    assert floor.refusal(OpenRound(AT, DEALER, "t1")) == "wrong_phase"
+    for command in (
+        LinkTable(AT, MANAGER, "t9", 7),
+        ProposeConfig(AT, MANAGER, config(), "more"),
+        ProposeRetirement(AT, MANAGER, "next", "again"),
+        ProposeAdjustment(AT, MANAGER, Account.HOUSE, Account.JACKPOT, 1, "more"),
+    ):
+        assert floor.refusal(command) == "makes_no_sense"
+
+
+@pytest.mark.parametrize("heir", ["", "main"])
+def test_a_jackpot_inherits_nothing_from_itself(heir):
+    assert Floor().refusal(ProposeRetirement(AT, MANAGER, heir, "renovation")) == "makes_no_sense"
 
 
 @pytest.mark.parametrize("name", ["", "two words", "ü", "a/b", "x" * 65])

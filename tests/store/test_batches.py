@@ -1,6 +1,7 @@
 """Ids within one batch: what the state forgets when a round opens is still known to the commands behind it."""
 
 import pytest
+from sqlalchemy import event
 
 from jackpot.core.commands import (
     Actor,
@@ -16,6 +17,7 @@ from jackpot.core.commands import (
 from jackpot.core.state import Config
 from jackpot.store.book import Book
 from jackpot.store.database import Database
+from jackpot.store.memory import recalled_from
 from jackpot.store.schema import migrate
 from rules.prizes import FixedFrom
 
@@ -71,3 +73,20 @@ def test_a_wager_committed_before_the_batch_is_known_after_the_opening_in_it(boo
 def test_a_command_id_reused_after_the_next_opening_is_refused_in_one_batch(book):
     closed = [Identified("c1", f"digest{number}", CloseWagers(AT, DEALER, "t1", number)) for number in (1, 2)]
     assert last(book, [OPEN, closed[0], end(1)[1], OPEN, closed[1]]) == "command_id_reused"
+
+
+@pytest.mark.parametrize("kind", ["wagers", "commands"])
+def test_ids_of_past_rounds_are_looked_up_and_never_searched_for_row_by_row(book, kind):
+    """SQLite says how it carries a statement out; a search of the whole chain would cost more with every round."""
+    database, statements = book.chain.database, []
+    event.listen(database.reading, "before_cursor_execute", lambda *seen: statements.append(seen[2:4]))
+    wagers = [PlaceWager(AT, PAD, "t1", box, "w", 1, 100, ante=True) for box in (1, 2)]
+    identified = [Identified("c", "digest", OpenRound(AT, DEALER, table)) for table in ("t1", "t2")]
+    with database.reader() as connection:
+        recalled_from(connection, "main", wagers if kind == "wagers" else [], identified if kind == "commands" else [])
+        plans = [
+            connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {s}", p).all() for s, p in list(statements) if "WITH" in s
+        ]
+    steps = [row.detail for plan in plans for row in plan if kind in row.detail]
+    key = "table_id=? AND box=? AND wager_id=?" if kind == "wagers" else "table_id=? AND command_id=?"
+    assert [step.split(" (")[1] for step in steps] == [f"chain=? AND {key})"]

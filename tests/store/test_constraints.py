@@ -39,6 +39,7 @@ from jackpot.store.audit import verify, write_checkpoint
 from jackpot.store.book import Book, SiteBook, read_jackpot
 from jackpot.store.database import Database
 from jackpot.store.errors import Fenced, StoreError, WrongSchema
+from jackpot.store.memory import Memory
 from jackpot.store.notes import Signer
 from jackpot.store.projection import Projection
 from jackpot.store.schema import migrate, require_head
@@ -382,13 +383,13 @@ def test_a_row_that_the_database_refuses_fails_its_batch_with_a_sentence(floor, 
     with database.transaction() as connection:
         connection.execute(tables.wagers.insert().values(forged))
     floor.restart()
-    before, real = floor.kept(), books._earlier_wagers
-    books._earlier_wagers = lambda *_: {}  # a memory that fails, so that only the database's key is left
+    before, real = floor.kept(), books.recalled_from
+    books.recalled_from = lambda *_: Memory()  # a memory that fails, so that only the database's key is left
     try:
         with pytest.raises(StoreError):
             floor.book.ask([floor.wagered(1), floor.wagered(2, wager_id="in the way")])
     finally:
-        books._earlier_wagers = real
+        books.recalled_from = real
     assert floor.kept() == before
     with database.transaction() as connection:
         connection.execute(tables.wagers.delete().where(tables.wagers.c.wager_id == "in the way"))

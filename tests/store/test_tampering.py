@@ -404,6 +404,7 @@ def test_every_column_is_tampered_with():
         "chains.chain",
         "chains.seq",
         "chains.head",
+        "chains.signed",
         "checkpoints.chain",
         "checkpoints.seq",
         "checkpoints.note",
@@ -413,6 +414,14 @@ def test_every_column_is_tampered_with():
 
 
 # Checkpoints.
+
+
+def test_a_checkpoint_that_is_gone_is_missed(trail):
+    for row in trail.rows["checkpoints"]:
+        found = trail.verified(deleted(tables.checkpoints, row))
+        assert (found.wrong_seq, "signed 2 times" in found.problem) == (trail.last, True)
+    one = trail.rows["chains"][0]
+    assert "signed 1 times" in trail.verified(changed(tables.chains, one, signed=1)).problem
 
 
 def test_a_changed_checkpoint_is_found_where_it_stands(trail):

@@ -1,0 +1,96 @@
+"""What is remembered of ids for ever, so that a repeat acts once: wagers and commands of past rounds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+from sqlalchemy import Connection
+
+from jackpot.core.commands import Command, Identified, PlaceWager
+from jackpot.core.state import Table, Wager, WagerStatus
+
+_WAGER_COLUMNS: Final = "table_id, box, wager_id, round, amount_cents, jackpot_cents, reserve_cents, status, reason"
+
+
+class Memory:
+    """Wagers and commands by their ids; the state has forgotten them."""
+
+    def __init__(self) -> None:
+        self.wagers: dict[tuple[str, int, str], Wager] = {}
+        self.commands: dict[tuple[str, str], tuple[str, str]] = {}
+
+    def keep(self, table: Table) -> None:
+        """Remember the ids of a table's last round, which its next round makes the state forget."""
+        if table.round is not None:
+            for wager in table.round.wagers.values():
+                self.wagers[table.id, wager.box, wager.wager_id] = wager
+        for command_id, answered in table.commands.items():
+            self.commands[table.id, command_id] = answered
+
+    def recalled(self, asked: Command | Identified) -> Command | Identified:
+        """The command with what is remembered of its id."""
+        if type(asked) is PlaceWager and self.wagers:
+            known = self.wagers.get((asked.table, asked.box, asked.wager_id))
+            return asked._replace(earlier=known) if known else asked
+        if type(asked) is Identified and self.commands:
+            seen = self.commands.get((_table_of(asked), asked.command_id))
+            return asked._replace(earlier=seen) if seen else asked
+        return asked
+
+
+class _Key(NamedTuple):
+    """A table of the store and the columns that name one of its rows within a chain, with their types."""
+
+    table: str
+    columns: Mapping[str, str]
+
+
+_WAGERS: Final = _Key("wagers", {"table_id": "text", "box": "int", "wager_id": "text"})
+_COMMANDS: Final = _Key("commands", {"table_id": "text", "command_id": "text"})
+
+
+def recalled_from(
+    connection: Connection, chain: str, wagers: Sequence[PlaceWager], commands: Sequence[Identified]
+) -> Memory:
+    """What the store knows of these ids."""
+    memory = Memory()
+    keys = [(c.table, c.box, c.wager_id) for c in wagers]
+    for table, box, wager_id, *amounts, status, reason in _found(connection, chain, _WAGERS, _WAGER_COLUMNS, keys):
+        memory.wagers[table, box, wager_id] = Wager._make((box, wager_id, *amounts, WagerStatus(status), reason))
+    ids = [(_table_of(command), command.command_id) for command in commands]
+    columns = "table_id, command_id, digest, answer"
+    for table, command_id, digest, answer in _found(connection, chain, _COMMANDS, columns, ids):
+        memory.commands[table, command_id] = digest, answer
+    return memory
+
+
+def _table_of(asked: Identified) -> str:
+    return str(getattr(asked.command, "table", ""))  # the core refuses a command that names none
+
+
+def _found(
+    connection: Connection, chain: str, key: _Key, columns: str, wanted: Sequence[tuple[Any, ...]]
+) -> Iterable[Any]:
+    """The rows with these keys in one statement a hand wrote: every message goes through it.
+
+    CROSS JOIN makes SQLite look each key up in the index; left to itself it reads the whole chain.
+    """
+    if not wanted:
+        return ()
+    names = ", ".join(key.columns)
+    if connection.dialect.name == "postgresql":
+        mark, join = "%s", "JOIN"
+        arrays = ", ".join(f"%s::{kind}[]" for kind in key.columns.values())
+        keys = f"SELECT * FROM unnest({arrays})"  # noqa: S608 - our own names
+        values = [list(column) for column in zip(*wanted, strict=True)]
+    else:
+        mark, join = "?", "CROSS JOIN"
+        row = f"({', '.join('?' * len(key.columns))})"
+        keys = f"VALUES {', '.join([row] * len(wanted))}"
+        values = [part for one in wanted for part in one]
+    query = (
+        f"WITH wanted ({names}) AS ({keys}) SELECT {columns} FROM wanted {join} {key.table} USING ({names}) "  # noqa: S608 - our own names
+        f"WHERE chain = {mark}"
+    )
+    return connection.exec_driver_sql(query, (*values, chain))
