@@ -16,13 +16,15 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
+from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import psycopg
 from rich.console import Console
 from rich.table import Table
-from sqlalchemy import select
+from sqlalchemy import func, select
 
 from jackpot.core.commands import Actor, CloseWagers, CreateJackpot, LinkTable, OpenRound, PlaceWager, Role, Settle
 from jackpot.core.state import Config
@@ -32,7 +34,6 @@ from jackpot.store.database import Database
 from jackpot.store.schema import migrate
 from rules.prizes import FixedFrom
 
-AT = "2026-11-15T09:30:00.000Z"
 MANAGER, DEALER, PAD = Actor("max", Role.MANAGER), Actor("dealer"), Actor("pad")
 TABLES, BOXES, BATCH = 10, 20, 200
 CONFIG = Config(1, 200, 7_000, 3_000, 1_000_000, FixedFrom.RESERVE, ("royal_flush", "straight_flush"))
@@ -40,27 +41,33 @@ BULK = (tables.events, tables.transfers, tables.wagers)
 
 
 class Floor:
-    """A jackpot whose tables play round after round."""
+    """A jackpot whose tables play round after round, a round a minute."""
 
     def __init__(self, database: Database) -> None:
         self.book = Book.open(database, "main", "bench")
+        self._began = datetime(2026, 11, 15, 9, 30, tzinfo=UTC)
         if not self.book.jackpot.id:
-            first = CreateJackpot(AT, MANAGER, "main", "canberra-poker-2016", CONFIG, "mia", 1_000_000, 2_000_000)
-            self.book.ask([first, *(LinkTable(AT, MANAGER, f"t{n}", BOXES) for n in range(TABLES))])
+            at = self._now(0)
+            first = CreateJackpot(at, MANAGER, "main", "canberra-poker-2016", CONFIG, "mia", 1_000_000, 2_000_000)
+            self.book.ask([first, *(LinkTable(at, MANAGER, f"t{n}", BOXES) for n in range(TABLES))])
+
+    def _now(self, number: int) -> str:
+        return (self._began + timedelta(minutes=number)).strftime("%Y-%m-%dT%H:%M:%S.000Z")
 
     def open(self) -> list[PlaceWager]:
         """Open a round at every table; says the wagers that can be placed."""
-        self.book.ask([OpenRound(AT, DEALER, f"t{n}") for n in range(TABLES)])
-        number = self.book.jackpot.tables["t0"].number
+        number = self.book.jackpot.tables["t0"].number + 1
+        at = self._now(number)
+        self.book.ask([OpenRound(at, DEALER, f"t{n}") for n in range(TABLES)])
         boxes = [(n, box) for n in range(TABLES) for box in range(1, BOXES + 1)][:BATCH]
-        return [PlaceWager(AT, PAD, f"t{n}", b, f"t{n}b{b}-{number:06d}", number, 200, ante=True) for n, b in boxes]
+        return [PlaceWager(at, PAD, f"t{n}", b, f"t{n}b{b}-{number:06d}", number, 200, ante=True) for n, b in boxes]
 
     def end(self) -> None:
         """Close and settle every round."""
         number = self.book.jackpot.tables["t0"].number
-        names = [f"t{n}" for n in range(TABLES)]
+        at, names = self._now(number), [f"t{n}" for n in range(TABLES)]
         self.book.ask(
-            [CloseWagers(AT, DEALER, t, number) for t in names] + [Settle(AT, DEALER, t, number) for t in names]
+            [CloseWagers(at, DEALER, t, number) for t in names] + [Settle(at, DEALER, t, number) for t in names]
         )
 
 
@@ -174,21 +181,26 @@ def timed(call: Callable[[], object]) -> float:
 
 def slowest_page(database: Database) -> float:
     """Milliseconds of the slowest page an operator may ask for."""
-    asked: list[Callable[[Any], object]] = []
-    for before in (None, 1_000, 500_000):
-        page = queries.Page("main", None, before)
-        asked += [
-            lambda c, page=page: queries.rounds(c, page),
-            lambda c, page=page: queries.wins(c, page),
-            lambda c, page=page: queries.events(c, page, queries.EventFilter()),
-            lambda c, page=page: queries.events(c, page, queries.EventFilter(type="round_settled")),
-            lambda c, page=page: queries.events(c, page._replace(table="t3"), queries.EventFilter()),
-            lambda c, page=page: queries.events(c, page, queries.EventFilter(actor="nobody", type="round_opened")),
-        ]
     with database.reader() as connection:
+        last = connection.execute(select(func.max(tables.events.c.seq))).scalar_one()
+        at = [
+            connection.execute(select(tables.events.c.at).where(tables.events.c.seq == last * n // 4)).scalar_one()
+            for n in (1, 2, 3)
+        ]
+        filters = [
+            queries.EventFilter(since, until, kind, actor)
+            for since, until in ((None, None), (at[0], None), (None, at[0]), (at[1], at[2]))
+            for kind in (None, "wager_accepted", "round_settled", "round_voided")
+            for actor in (None, "pad", "dealer", "max", "nobody")
+        ]
+        pages = [queries.Page("main", table, before) for table in (None, "t3") for before in (None, 1_000, last // 2)]
+        asked: list[Callable[[], object]] = []
+        for page in pages:
+            asked += [partial(queries.rounds, connection, page), partial(queries.wins, connection, page)]
+            asked += [partial(queries.events, connection, page, wanted) for wanted in filters]
         for query in asked:
-            query(connection)
-        return max(timed(lambda query=query: query(connection)) for query in asked)
+            query()
+        return max(timed(query) for query in asked)
 
 
 @contextmanager

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Annotated, Any
@@ -46,9 +47,11 @@ def list_events(  # noqa: PLR0913 - a page's options and filters
     """List events, the newest first."""
     with opened(config) as site, site.database.reader() as connection:
         page = Page(_chain(site, chain), table, before, limit)
-        rows = queries.events(connection, page, EventFilter(_moment(since), _moment(until), kind, actor))
+        found = queries.events(connection, page, EventFilter(_moment(since), _moment(until), kind, actor))
     names = {"seq": "seq", "at": "at", "actor": "actor", "type": "type", "table": "table_id", "round": "round"}
-    Listing("Events", names | {"what": "data"}, rows).show(as_json=as_json, as_csv=as_csv)
+    Listing("Events", names | {"what": "data"}, found.rows).show(as_json=as_json, as_csv=as_csv)
+    if found.before is not None and len(found.rows) < limit:
+        sys.stderr.write(f"jackpot: there may be more: go on with --before {found.before}\n")
 
 
 @app.command("verify")

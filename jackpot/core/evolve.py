@@ -40,9 +40,12 @@ def evolve(jackpot: Jackpot, event: Event) -> Jackpot:
     totals = jackpot.split_totals
     if split_cents:
         totals = {**totals, split_version: totals[split_version] + split_cents}
-    return jackpot._replace(balances=balances, split_totals=totals, tables={**jackpot.tables, table.id: table})
+    tables = {**jackpot.tables, table.id: table}
+    return Jackpot._make((*jackpot[:_TOTALS], totals, balances, tables, *jackpot[_TOTALS + 3 :]))
 
 
+_TOTALS: Final = Jackpot._fields.index("split_totals")
+"""Where split totals, balances and tables stand, side by side: they change with every wager, quicker without names."""
 MOST_CONFIGS: Final = 50
 """How many configurations the state remembers, beside those in use; the audit trail remembers them all."""
 
@@ -113,7 +116,8 @@ def _accepted(_jackpot: Jackpot, table: Table, event: Event) -> Changed:
     )
     wagers = {**played.wagers, wager_key(wager.box, wager.wager_id): wager}
     pooled = wager.jackpot_cents + wager.reserve_cents
-    return table._replace(round=played._replace(wagers=wagers)), played.config_version, pooled
+    playing = Round._make((played.number, played.config_version, wagers, *played[3:]))
+    return table._replace(round=playing), played.config_version, pooled
 
 
 def _closed(_jackpot: Jackpot, table: Table, _event: Event) -> Changed:

@@ -265,45 +265,69 @@ def _with_true_hands(table: Table, played: Round, hands: Mapping[int, tuple[str,
 
 
 def _differences(jackpot: Jackpot, played: Round, new: Mapping[str, int]) -> tuple[Transfer, ...]:
-    """What must move today so that the flows are the new ones: first back, then the prizes, and the reset last.
+    """What must move today so that each account is as the new settlement has it (reading 11).
 
-    What a pool's helpers gave in its place (`posted` beyond `flows`) goes back to them first, the last helper first.
+    What a pool lacks, its helpers pay: the reserve, then an advance. What a pool gets back goes to those who helped it
+    before, the last helper first. What flows into a pool, such as a reset, comes last and helps to pay no prize.
     """
-    purse = Purse(jackpot.balances, Kind.CORRECTION)
     changes = {flow: new.get(flow, 0) - played.flows.get(flow, 0) for flow in sorted({*played.flows, *new})}
-    back: dict[str, int] = {}
-    for flow, cents in changes.items():
-        source, target = _ends(flow)
-        left = max(0, -cents)
-        for helper in reversed(payers(source)[1:]):
-            lent = f"{helper}>{target}"
-            helped = played.posted.get(lent, 0) - played.flows.get(lent, 0) - back.get(lent, 0)
-            returned = min(left, max(0, helped))
-            back[lent] = back.get(lent, 0) + returned
-            left -= returned
-        back[flow] = back.get(flow, 0) + left
-    _reverse(purse, {flow: cents for flow, cents in back.items() if cents})
-    more = [(*_ends(flow), cents) for flow, cents in changes.items() if cents > 0]
-    for source, target, cents in sorted(more, key=lambda move: move[1] in POOLS):
-        purse.move(source, target, cents)
-    return tuple(purse.transfers)
+    late = {flow: cents for flow, cents in changes.items() if cents > 0 and _ends(flow)[1] in POOLS}
+    moves = _net({flow: cents for flow, cents in changes.items() if flow not in late})
+    _give_to_helpers(moves, _net(played.posted), _net(played.flows))
+    _let_helpers_pay(moves, jackpot.balances)
+    for account, cents in _net(late).items():
+        moves[account] += cents
+    _let_helpers_pay(moves, jackpot.balances)
+    return tuple(Transfer(source, target, cents, Kind.CORRECTION) for source, target, cents in _pairs(moves))
+
+
+def _give_to_helpers(moves: dict[Account, int], posted: Mapping[Account, int], due: Mapping[Account, int]) -> None:
+    """What a pool gets back goes first to those who paid in its place."""
+    helped = {account: posted[account] - due[account] for account in Account}
+    for pool in (Account.JACKPOT, Account.RESERVE):
+        for helper in reversed(payers(pool)[1:]):
+            back = max(0, min(moves[pool], helped[pool], -helped[helper]))
+            for amounts in (moves, helped):
+                amounts[pool] -= back
+                amounts[helper] += back
+
+
+def _let_helpers_pay(moves: dict[Account, int], balances: Mapping[Account, int]) -> None:
+    """What a pool does not hold, the next one in line pays."""
+    for pool in (Account.JACKPOT, Account.RESERVE):
+        lacking = max(0, -moves[pool] - balances[pool])
+        moves[pool] += lacking
+        moves[payers(pool)[1]] -= lacking
 
 
 def _reverse(purse: Purse, flows: Mapping[str, int]) -> None:
     """Undo flows account by account: whoever is up on balance gives, pools last, to whoever is down."""
+    for source, target, cents in _pairs({account: -cents for account, cents in _net(flows).items()}):
+        purse.move(source, target, cents)
+
+
+def _net(flows: Mapping[str, int]) -> dict[Account, int]:
+    """What flows did to each account."""
     net = dict.fromkeys(Account, 0)
     for flow, cents in flows.items():
         source, target = _ends(flow)
         net[source] -= cents
         net[target] += cents
-    givers = sorted((account for account in Account if net[account] > 0), key=lambda account: account in POOLS)
-    for giver in givers:
-        for receiver in [account for account in Account if net[account] < 0]:
-            cents = min(net[giver], -net[receiver])
+    return net
+
+
+def _pairs(moves: Mapping[Account, int]) -> list[tuple[Account, Account, int]]:
+    """(from, to, cents) that change each account by so much: who gives, pools last, to who gets."""
+    left = dict(moves)
+    pairs = []
+    for giver in sorted((account for account in Account if left[account] < 0), key=lambda account: account in POOLS):
+        for receiver in [account for account in Account if left[account] > 0]:
+            cents = min(-left[giver], left[receiver])
             if cents:
-                purse.move(giver, receiver, cents)
-                net[giver] -= cents
-                net[receiver] += cents
+                pairs.append((giver, receiver, cents))
+                left[giver] += cents
+                left[receiver] -= cents
+    return pairs
 
 
 def _ends(flow: str) -> tuple[Account, Account]:

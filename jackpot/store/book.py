@@ -17,12 +17,12 @@ from jackpot.core.evolve import evolve
 from jackpot.core.ledger import Account
 from jackpot.core.site import Site, SiteCommand, SiteEvent, decide_site, evolve_site, plain_site, site_of
 from jackpot.core.snapshot import jackpot_of, parts_of
-from jackpot.core.state import NEW, Jackpot, wager_key
+from jackpot.core.state import NEW, Jackpot
 from jackpot.store import tables
 from jackpot.store.bulk import insert_many
 from jackpot.store.chain import GENESIS, SITE, EventRow, canonical
 from jackpot.store.database import Database, explained
-from jackpot.store.errors import Fenced
+from jackpot.store.errors import Fenced, Rejected
 from jackpot.store.memory import Memory, recalled_from
 from jackpot.store.projection import new_projection
 from jackpot.store.rows import linked, transfer_rows
@@ -45,6 +45,7 @@ class Chain:
         self.database = database
         self.name = name
         self.head = head
+        self._unseen: Head | None = None
 
     def next_rows(self, events: Iterable[Event | SiteEvent]) -> list[EventRow]:
         """The rows these events would be, each hashed with the one before."""
@@ -70,7 +71,8 @@ class Chain:
                 connection.commit()
             except DBAPIError:
                 connection.invalidate()
-                if not self._landed(after):
+                self._unseen = after
+                if not self.landed():
                     raise
         self.head = after
 
@@ -90,11 +92,27 @@ class Chain:
             connection.rollback()
             raise Fenced(f"the chain {self.name} is no longer written at epoch {self.head.epoch}: another took over")
 
-    def _landed(self, after: Head) -> bool:
-        """Whether a commit whose end was not seen took place."""
+    def landed(self) -> bool:
+        """Whether a commit whose end was not seen took place; while the store cannot tell, it is asked again."""
+        after = self._unseen
+        if after is None:
+            return False
         with self.database.reader() as connection:
             row = connection.execute(select(tables.chains).where(tables.chains.c.chain == self.name)).one()
-        return (row.seq, bytes(row.head), row.epoch) == (after.seq, after.hash, after.epoch)
+        self._unseen = None
+        took_place = (row.seq, bytes(row.head), row.epoch) == (after.seq, after.hash, after.epoch)
+        if took_place:
+            self.head = after
+        return took_place
+
+    def raise_epoch(self, seen_epoch: int) -> None:
+        """Go on at an epoch above one that was seen elsewhere: after a restore the broker may remember a higher one."""
+        mine = (tables.chains.c.chain == self.name) & (tables.chains.c.epoch == self.head.epoch)
+        with self.database.transaction() as connection:
+            raised = connection.execute(update(tables.chains).where(mine).values(epoch=seen_epoch + 1)).rowcount
+        if raised != 1:
+            raise Fenced(f"the chain {self.name} is no longer written at epoch {self.head.epoch}: another took over")
+        self.head = self.head._replace(epoch=seen_epoch + 1)
 
 
 def take_over(database: Database, name: str, owner: str, *, seen_epoch: int = 0) -> Chain:
@@ -123,6 +141,7 @@ class Book:
     def __init__(self, chain: Chain, jackpot: Jackpot) -> None:
         self.chain = chain
         self.jackpot = jackpot
+        self._unseen: tuple[Jackpot, list[Outcome]] | None = None
 
     @classmethod
     def open(cls, database: Database, name: str, owner: str, *, seen_epoch: int = 0) -> Book:
@@ -132,26 +151,60 @@ class Book:
             return cls(chain, read_jackpot(connection, name))
 
     def ask(self, asked: Sequence[Command | Identified]) -> list[Outcome]:
-        """Carry out a batch: one transaction, then the outcomes, in order. A refusal does not disturb the others."""
+        """Carry out a batch: one transaction, then the outcomes, in order. A refusal does not disturb the others.
+
+        A wager on the round being played is not looked up among past ones before it is accepted: the database's key
+        tells if its id was used, and then the batch is decided anew with all that the store remembers.
+        """
+        self.resolve()
+        try:
+            return self._ask(asked, self._recalled([c for c in asked if not self._is_fresh(c)]))
+        except Rejected:
+            return self._ask(asked, self._recalled(asked))
+
+    def _ask(self, asked: Sequence[Command | Identified], memory: Memory) -> list[Outcome]:
         working = self.jackpot
         events: list[Event] = []
         outcomes: list[Outcome] = []
-        forgotten = Memory()
-        for command in self._with_memory(asked):
+        for command in asked:
             try:
-                decision = decide(working, forgotten.recalled(command))
+                decision = self._decide(working, command, memory)
             except Refused as refused:
                 outcomes.append(refused)
                 continue
             for event in decision.events:
                 if event.type is EventType.ROUND_OPENED:
-                    forgotten.keep(working.tables[event.table or ""])
+                    memory.keep(working.tables[event.table or ""])
                 working = evolve(working, event)
             events += decision.events
             outcomes.append(decision)
         if events:
+            self._unseen = working, outcomes
             self._commit(events, working)
+            self._unseen = None
         return outcomes
+
+    def _decide(self, working: Jackpot, command: Command | Identified, memory: Memory) -> Decision:
+        """A refusal says the first reason that applies, so before a wager is refused its id is looked up."""
+        try:
+            return decide(working, memory.recalled(command))
+        except Refused:
+            if type(command) is not PlaceWager or memory.has_looked_up(command):
+                raise
+        memory.add(self._recalled([command]))
+        return decide(working, memory.recalled(command))
+
+    def resolve(self) -> list[Outcome] | None:
+        """The outcomes of the last batch where its commit broke off and yet took place; None where there is none."""
+        unseen = self._unseen
+        if unseen is None:
+            return None
+        landed = self.chain.landed()
+        self._unseen = None
+        if not landed:
+            return None
+        self.jackpot = unseen[0]
+        return unseen[1]
 
     def _commit(self, events: list[Event], after: Jackpot) -> None:
         rows = self.chain.next_rows(events)
@@ -170,19 +223,21 @@ class Book:
         self.chain.commit(rows, write)
         self.jackpot = after
 
-    def _with_memory(self, asked: Sequence[Command | Identified]) -> list[Command | Identified]:
-        """The batch with what the store remembers of ids that the state no longer holds."""
-        wagers = [c for c in asked if type(c) is PlaceWager and not self._holds(c)]
+    def _recalled(self, asked: Sequence[Command | Identified]) -> Memory:
+        """What the store remembers of these commands' ids."""
+        wagers = [c for c in asked if type(c) is PlaceWager]
         identified = [c for c in asked if type(c) is Identified]
         if not wagers and not identified:
-            return list(asked)
+            return Memory()
         with self.chain.database.reader() as connection:
-            memory = recalled_from(connection, self.chain.name, wagers, identified)
-        return [memory.recalled(command) for command in asked]
+            return recalled_from(connection, self.chain.name, wagers, identified)
 
-    def _holds(self, asked: PlaceWager) -> bool:
+    def _is_fresh(self, asked: Command | Identified) -> bool:
+        """Whether this is a wager on the round being played, which the state may know and no past round should."""
+        if type(asked) is not PlaceWager:
+            return False
         table = self.jackpot.tables.get(asked.table)
-        return bool(table and table.round and wager_key(asked.box, asked.wager_id) in table.round.wagers)
+        return table is not None and table.number == asked.round
 
 
 class SiteBook:

@@ -11,13 +11,18 @@ from typing import Final
 import psycopg
 from sqlalchemy import Connection, Engine, create_engine, event, text
 from sqlalchemy.engine import make_url
-from sqlalchemy.exc import ArgumentError, DBAPIError
+from sqlalchemy.exc import ArgumentError, DataError, DBAPIError, IntegrityError
 from sqlalchemy.pool import ConnectionPoolEntry
 
-from jackpot.store.errors import StoreError, Unreachable
+from jackpot.store.errors import Rejected, StoreError, Unreachable
 
 READERS: Final = 5
 BUSY_MS: Final = 10_000
+CACHE_KIB: Final = 65_536
+PAGE_BYTES: Final = 2_048
+"""Each pad's newest wager stands on a page of its own in the index of ids: small pages make a commit small."""
+WAL_PAGES: Final = 8_000
+"""How much a checkpoint of the write-ahead log takes at once: a page that changes often is then copied once."""
 
 
 class Database:
@@ -63,7 +68,8 @@ def explained(url: str) -> Iterator[None]:
         yield
     except (DBAPIError, psycopg.Error) as error:
         reason = " ".join(str(error.orig if isinstance(error, DBAPIError) else error).split())
-        raise Unreachable(f"{shown(url)}: {reason}") from error
+        kind = Rejected if isinstance(error, IntegrityError | DataError) else Unreachable
+        raise kind(f"{shown(url)}: {reason}") from error
 
 
 def shown(url: str) -> str:
@@ -88,6 +94,8 @@ def _checked(url: str) -> str:
 def _prepare_sqlite(connection: SqliteConnection, _entry: ConnectionPoolEntry) -> None:
     """Durable after every commit, readers beside the writer, constraints on, transactions begun by us alone."""
     connection.isolation_level = None
+    connection.execute(f"PRAGMA page_size={PAGE_BYTES}")  # of a new file; one that is there keeps its own
     pragmas = ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON", "recursive_triggers=ON")
-    for pragma in (*pragmas, f"busy_timeout={BUSY_MS}"):
+    sizes = (f"busy_timeout={BUSY_MS}", f"cache_size=-{CACHE_KIB}", f"wal_autocheckpoint={WAL_PAGES}")
+    for pragma in (*pragmas, *sizes):
         connection.execute(f"PRAGMA {pragma}")

@@ -4,7 +4,8 @@ Exception
 └── StoreError              with a sentence for a person: what happened, where, what to do
     ├── Fenced              another controller has taken over: stop at once
     ├── WrongSchema         the schema is behind or ahead of this program
-    └── Unreachable         the database cannot be opened, read or written
+    ├── Unreachable         the database cannot be opened, read or written now: it may be asked again
+    └── Rejected            the database refuses a row: to ask again is of no use
 """
 
 
@@ -21,4 +22,8 @@ class WrongSchema(StoreError):  # noqa: N818
 
 
 class Unreachable(StoreError):  # noqa: N818
-    """The database cannot be opened, read or written."""
+    """The database cannot be opened, read or written now."""
+
+
+class Rejected(StoreError):  # noqa: N818
+    """The database refuses a row."""

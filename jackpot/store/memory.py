@@ -19,6 +19,23 @@ class Memory:
     def __init__(self) -> None:
         self.wagers: dict[tuple[str, int, str], Wager] = {}
         self.commands: dict[tuple[str, str], tuple[str, str]] = {}
+        self._looked_up: set[tuple[str, int, str]] = set()
+
+    def look_up(self, asked: Sequence[PlaceWager]) -> list[tuple[str, int, str]]:
+        """The keys of these wagers, which are looked up now."""
+        keys = [(c.table, c.box, c.wager_id) for c in asked]
+        self._looked_up.update(keys)
+        return keys
+
+    def has_looked_up(self, asked: PlaceWager) -> bool:
+        """Whether the store was asked about this wager's id."""
+        return (asked.table, asked.box, asked.wager_id) in self._looked_up
+
+    def add(self, other: Memory) -> None:
+        """Remember what another remembers, too."""
+        self.wagers.update(other.wagers)
+        self.commands.update(other.commands)
+        self._looked_up |= other._looked_up
 
     def keep(self, table: Table) -> None:
         """Remember the ids of a table's last round, which its next round makes the state forget."""
@@ -55,7 +72,7 @@ def recalled_from(
 ) -> Memory:
     """What the store knows of these ids."""
     memory = Memory()
-    keys = [(c.table, c.box, c.wager_id) for c in wagers]
+    keys = memory.look_up(wagers)
     for table, box, wager_id, *amounts, status, reason in _found(connection, chain, _WAGERS, _WAGER_COLUMNS, keys):
         memory.wagers[table, box, wager_id] = Wager._make((box, wager_id, *amounts, WagerStatus(status), reason))
     ids = [(_table_of(command), command.command_id) for command in commands]

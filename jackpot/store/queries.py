@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any, Final, NamedTuple
 
-from sqlalchemy import ColumnElement, Connection, Table, func, select
+from sqlalchemy import ColumnElement, Connection, Select, Table, func, select
 
+from jackpot.core.events import EventType
 from jackpot.core.ledger import Account
 from jackpot.core.state import Jackpot
 from jackpot.store import tables
@@ -13,6 +14,9 @@ from jackpot.store.book import read_jackpot
 from jackpot.store.chain import SITE
 
 MOST_ROWS: Final = 1_000
+MOST_TRIED: Final = 2_000
+DEVICES: Final = ("pad", "dealer")
+_AFTER_ALL: Final = 2**62
 
 Plain = dict[str, Any]
 
@@ -20,7 +24,7 @@ Plain = dict[str, Any]
 class Page(NamedTuple):
     """Which part of a long list is wanted: the newest rows with a seq below `before`."""
 
-    jackpot: str | None = None
+    jackpot: str
     table: str | None = None
     before: int | None = None
     limit: int = 50
@@ -33,6 +37,13 @@ class EventFilter(NamedTuple):
     until: str | None = None
     type: str | None = None
     actor: str | None = None
+
+
+class Found(NamedTuple):
+    """A page of what was searched for; `before` is where the search goes on, None where it is at its end."""
+
+    rows: list[Plain]
+    before: int | None
 
 
 def jackpot_ids(connection: Connection) -> list[str]:
@@ -55,15 +66,14 @@ def floor(connection: Connection, jackpot: str | None = None) -> list[Plain]:
 
 def rounds(connection: Connection, page: Page) -> list[Plain]:
     """Rounds, the newest first."""
-    w = tables.wagers.c
-    found = []
-    for row in _page(connection, tables.rounds, page):
-        mine = (w.chain == row["chain"]) & (w.table_id == row["table_id"]) & (w.round == row["round"])
-        count, cents = connection.execute(
-            select(func.count(), func.coalesce(func.sum(w.amount_cents), 0)).where(mine, w.status == "accepted")
-        ).one()
-        found.append({**row, "wagers": count, "wagered_cents": int(cents)})
-    return found
+    w, r = tables.wagers.c, tables.rounds.c
+    mine = (w.chain == r.chain) & (w.table_id == r.table_id) & (w.round == r.round) & (w.status == "accepted")
+    sums = [
+        select(func.count()).where(mine).scalar_subquery().label("wagers"),
+        select(func.coalesce(func.sum(w.amount_cents), 0)).where(mine).scalar_subquery().label("wagered_cents"),
+    ]
+    found = _page(connection, select(tables.rounds, *sums), tables.rounds, page)
+    return [{**row, "wagered_cents": int(row["wagered_cents"])} for row in found]
 
 
 def round_detail(connection: Connection, jackpot: str, table: str, number: int) -> Plain | None:
@@ -81,32 +91,80 @@ def round_detail(connection: Connection, jackpot: str, table: str, number: int) 
 
 def wins(connection: Connection, page: Page) -> list[Plain]:
     """Prizes, the newest first."""
-    return _page(connection, tables.payouts, page)
+    return _page(connection, select(tables.payouts), tables.payouts, page)
 
 
-def events(connection: Connection, page: Page, wanted: EventFilter) -> list[Plain]:
-    """Events of a chain, the newest first, as far as the filter wants them."""
+def events(connection: Connection, page: Page, wanted: EventFilter) -> Found:
+    """Events of a chain, the newest first, as far as the filter wants them.
+
+    One condition is looked up by its index, the others are tried on the rows it gives, on so many of them that a page
+    never takes long; where the search is not at its end then, `before` says from where it goes on.
+    """
     e = tables.events.c
-    also = []
+    first, rest = _by_use(page, wanted)
+    bounds = [
+        e.chain == page.jackpot,
+        *(e[name] == value for name, value in first),
+        *_seq_bounds(connection, page, wanted),
+    ]
+    looked = select(tables.events).where(*bounds).order_by(e.seq.desc())
+    limit = min(page.limit, MOST_ROWS)
+    if not rest:
+        rows = [dict(row) for row in connection.execute(looked.limit(limit)).mappings()]
+        return Found([_with_hash(row) for row in rows], rows[-1]["seq"] if len(rows) == limit else None)
+    seen = looked.limit(MOST_TRIED).subquery()
+    fits = [seen.c[name] == value for name, value in rest]
+    rows = [dict(row) for row in connection.execute(select(seen).where(*fits).limit(limit)).mappings()]
+    if len(rows) == limit:
+        return Found([_with_hash(row) for row in rows], rows[-1]["seq"])
+    tried, last = connection.execute(select(func.count(), func.min(seen.c.seq)).select_from(seen)).one()
+    return Found([_with_hash(row) for row in rows], last if tried == MOST_TRIED else None)
+
+
+def _by_use(page: Page, wanted: EventFilter) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
+    """The conditions: the one that leaves least, to be looked up, and the others; most events are pads' wagers."""
+    given = [
+        (wanted.actor in DEVICES, "actor", wanted.actor),
+        (wanted.type == EventType.WAGER_ACCEPTED, "type", wanted.type),
+        (False, "table_id", page.table),
+    ]
+    asked = [(common, name, value) for common, name, value in given if value is not None]
+    ordered = [(name, value) for _, name, value in sorted(asked, key=lambda one: one[0])]
+    return ordered[:1], ordered[1:]
+
+
+def _seq_bounds(connection: Connection, page: Page, wanted: EventFilter) -> list[ColumnElement[bool]]:
+    """Times, and the numbers of the events they begin and end with, so that the search begins where they do."""
+    e = tables.events.c
+    of_chain = select(e.seq).where(e.chain == page.jackpot).limit(1)
+    before = _AFTER_ALL if page.before is None else page.before
+    bounds = []
     if wanted.since is not None:
-        also.append(e.at >= wanted.since)
+        oldest = connection.execute(of_chain.where(e.at >= wanted.since).order_by(e.at, e.seq)).scalar_one_or_none()
+        bounds += [_tried(e.at) >= wanted.since, e.seq >= (_AFTER_ALL if oldest is None else oldest)]
     if wanted.until is not None:
-        also.append(e.at < wanted.until)
-    if wanted.type is not None:
-        also.append(e.type == wanted.type)
-    if wanted.actor is not None:
-        also.append(e.actor == wanted.actor)
-    return [{**row, "hash": bytes(row["hash"]).hex()} for row in _page(connection, tables.events, page, *also)]
+        last = of_chain.where(e.at < wanted.until).order_by(e.at.desc(), e.seq.desc())
+        newest = connection.execute(last).scalar_one_or_none() or 0
+        bounds.append(_tried(e.at) < wanted.until)
+        before = min(before, newest + 1)
+    return [e.seq < before, *bounds]
 
 
-def _page(connection: Connection, table: Table, page: Page, *also: ColumnElement[bool]) -> list[Plain]:
+def _tried(text: ColumnElement[str]) -> ColumnElement[str]:
+    """A column to be compared row by row and not looked up: the planner would sort all that its index gives."""
+    return text.concat("")
+
+
+def _with_hash(row: Plain) -> Plain:
+    return {**row, "hash": bytes(row["hash"]).hex()}
+
+
+def _page(connection: Connection, query: Select[Any], table: Table, page: Page) -> list[Plain]:
     """The newest rows of a table, as far as the page wants them; rows of one seq are never parted by a page's end."""
-    query = select(table).where(*also)
-    if page.jackpot is not None:
-        query = query.where(table.c.chain == page.jackpot)
+    query = query.where(table.c.chain == page.jackpot)
     if page.table is not None:
         query = query.where(table.c.table_id == page.table)
-    ordered = query.order_by(table.c.seq.desc(), *table.primary_key.columns)
+    ordered = query.order_by(table.c.seq.desc(), *([table.c.box] if "box" in table.c else []))
     below = ordered if page.before is None else ordered.where(table.c.seq < page.before)
     limit = min(page.limit, MOST_ROWS)
     rows = connection.execute(below.limit(limit)).mappings().all()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, Final
 
 from sqlalchemy import Row
 
@@ -26,8 +26,17 @@ def linked(chain: str, seq: int, before: bytes, event: Event | SiteEvent) -> Eve
 
 def _transfers(transfers: tuple[Transfer, ...]) -> str:
     """Transfers as canonical JSON, written by hand: names and numbers need no escaping, and there are many."""
-    written = [f'["{s.value}","{t.value}",{cents},"{k.value}"]' for s, t, cents, k in transfers]
+    written = []
+    for source, target, cents, kind in transfers:
+        around = _AROUND.get((source, target, kind))
+        if around is None:
+            around = _AROUND[source, target, kind] = f'["{source.value}","{target.value}",', f',"{kind.value}"]'
+        written.append(f"{around[0]}{cents}{around[1]}")
     return f"[{','.join(written)}]"
+
+
+_AROUND: Final[dict[tuple[Account, Account, Kind], tuple[str, str]]] = {}
+"""What stands around an amount, for each kind of transfer seen so far: there are few kinds and many transfers."""
 
 
 def transfer_rows(row: EventRow, transfers: Iterable[Transfer]) -> list[tuple[Any, ...]]:

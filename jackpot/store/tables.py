@@ -49,6 +49,7 @@ events = Table(
     Index("events_by_time", "chain", "at", "seq"),
     Index("events_by_type", "chain", "type", "seq"),
     Index("events_by_table", "chain", "table_id", "seq"),
+    Index("events_by_actor", "chain", "actor", "seq"),
 )
 
 transfers = Table(
@@ -105,7 +106,7 @@ wagers = Table(
     Column("reason", Text),
     Column("seq", BigInteger, nullable=False),
     PrimaryKeyConstraint("chain", "table_id", "box", "wager_id"),
-    Index("wagers_by_round", "chain", "table_id", "round"),
+    Index("wagers_by_round", "chain", "table_id", "round", "status", "amount_cents"),
 )
 
 commands = Table(

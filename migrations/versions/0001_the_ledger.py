@@ -114,7 +114,7 @@ def upgrade() -> None:
         sa.Column("seq", sa.BigInteger(), nullable=False),
         sa.PrimaryKeyConstraint("chain", "table_id", "box", "wager_id"),
     )
-    op.create_index("wagers_by_round", "wagers", ["chain", "table_id", "round"], unique=False)
+    op.create_index("wagers_by_round", "wagers", ["chain", "table_id", "round", "status", "amount_cents"], unique=False)
     op.create_table(
         "events",
         sa.Column("chain", sa.String(length=64), nullable=False),
@@ -130,6 +130,7 @@ def upgrade() -> None:
         sa.ForeignKeyConstraint(["chain"], ["chains.chain"]),
         sa.PrimaryKeyConstraint("chain", "seq"),
     )
+    op.create_index("events_by_actor", "events", ["chain", "actor", "seq"], unique=False)
     op.create_index("events_by_table", "events", ["chain", "table_id", "seq"], unique=False)
     op.create_index("events_by_time", "events", ["chain", "at", "seq"], unique=False)
     op.create_index("events_by_type", "events", ["chain", "type", "seq"], unique=False)

@@ -128,7 +128,7 @@ def test_too_many_waiting_commands_are_refused_at_the_door(database, book, wager
 def test_a_failing_store_is_told_to_everyone_who_waits_and_the_writer_goes_on(database, book, wagers):
     working = Writer(book, sign(database))
     usurper = Book.open(database, "main", "another")
-    with pytest.raises(Exception, match="another took over"):
+    with pytest.raises(Exception, match="another controller has taken over"):
         working.ask(wagers[0]).result(timeout=30)
     assert usurper.ask([wagers[0]])[0].answer["verdict"] == "accepted"
     working.stop()

@@ -1,0 +1,208 @@
+"""A session with the broker that is kept for ever: messages taken in the callback, acknowledged when we say so.
+
+aiomqtt acknowledges a message on arrival, and its own queue drops what it cannot hold; here the inner paho client hands
+each message straight to us, and the broker hears of it only when it is durable. What is published is not waited for:
+retained state is said again after every connect, and devices repeat until they are answered.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import socket
+import ssl
+from collections.abc import Awaitable, Callable
+from typing import Any, Final, NamedTuple
+from urllib.parse import unquote, urlsplit
+
+import aiomqtt
+import structlog
+from paho.mqtt.client import MQTT_ERR_SUCCESS
+from paho.mqtt.client import Client as Paho
+from paho.mqtt.packettypes import PacketTypes
+from paho.mqtt.properties import Properties
+
+KEEPALIVE_SECONDS: Final = 10
+CONNECT_SECONDS: Final = 10
+FIRST_WAIT_SECONDS: Final = 0.2
+LONGEST_WAIT_SECONDS: Final = 10.0
+MOST_IN_FLIGHT: Final = 1_000
+MOST_QUEUED: Final = 50_000
+SESSION_SECONDS: Final = 7 * 24 * 3600
+SUBSCRIBE_AT_ONCE: Final = 200
+
+log = structlog.get_logger()
+
+
+class AddressError(ValueError):
+    """A broker's address that is not understood."""
+
+
+class Address(NamedTuple):
+    """Where a broker is, and how to speak to it."""
+
+    host: str
+    port: int
+    username: str | None = None
+    password: str | None = None
+    tls: ssl.SSLContext | None = None
+    version: int = 4
+
+    @classmethod
+    def of(cls, url: str, version: str = "3.1.1", ca_file: str = "") -> Address:
+        """The address a URL names: mqtt://host:1883 or mqtts://user:password@host:8883."""
+        parts = urlsplit(url)
+        ports = {"mqtt": 1883, "mqtts": 8883}
+        try:
+            port = parts.port or ports[parts.scheme]
+        except (KeyError, ValueError):
+            raise AddressError("the broker's address is not understood: write mqtt://host:1883 or mqtts://…") from None
+        if not parts.hostname:
+            raise AddressError("the broker's address names no host: write mqtt://host:1883")
+        name = unquote(parts.username) if parts.username else None
+        word = unquote(parts.password) if parts.password else None
+        tls = ssl.create_default_context(cafile=ca_file or None) if parts.scheme == "mqtts" else None
+        return cls(parts.hostname, port, name, word, tls, {"3.1.1": 4, "5": 5}[version])
+
+    @property
+    def shown(self) -> str:
+        """The address without its password."""
+        return f"{'mqtts' if self.tls else 'mqtt'}://{self.host}:{self.port}"
+
+
+class Letter(NamedTuple):
+    """A message that came, with what its acknowledgement needs."""
+
+    topic: str
+    payload: bytes
+    retained: bool
+    mid: int
+    qos: int
+    connection: int
+
+
+class Will(NamedTuple):
+    """What the broker says for us when we go without a word."""
+
+    topic: str
+    payload: bytes
+
+
+class Session:
+    """One client id's connection, made again whenever it breaks."""
+
+    def __init__(  # noqa: PLR0913 - where, who, and what to do
+        self,
+        address: Address,
+        client_id: str,
+        *,
+        will: Will | None = None,
+        on_letter: Callable[[Letter], None],
+        on_connect: Callable[[], Awaitable[None]],
+        clean: bool = False,
+    ) -> None:
+        self._address = address
+        self._client_id = client_id
+        self._will = will
+        self._on_letter = on_letter
+        self._on_connect = on_connect
+        self._clean = clean
+        self._client: aiomqtt.Client | None = None
+        self._paho: Paho | None = None
+        self._connection = 0
+        self.connected = False
+        self.connects = 0
+
+    async def run(self) -> None:
+        """Be connected until cancelled; each new connection begins with `on_connect`."""
+        wait = FIRST_WAIT_SECONDS
+        while True:
+            try:
+                await self._once()
+                wait = FIRST_WAIT_SECONDS
+            except (aiomqtt.MqttError, OSError) as error:
+                if self.connected:
+                    wait = FIRST_WAIT_SECONDS
+                log.warning("broker lost", broker=self._address.shown, client=self._client_id, problem=str(error))
+            finally:
+                self.connected, self._client, self._paho = False, None, None
+            await asyncio.sleep(random.uniform(wait / 2, wait))  # noqa: S311 - spreads reconnects, keeps no secret
+            wait = min(2 * wait, LONGEST_WAIT_SECONDS)
+
+    async def _once(self) -> None:
+        async with self._new_client() as client:
+            self._client, self.connected = client, True
+            self.connects += 1
+            log.info("broker connected", broker=self._address.shown, client=self._client_id)
+            await self._on_connect()
+            async for _ in client.messages:  # nothing comes this way; it ends when the connection does
+                pass
+
+    def _new_client(self) -> aiomqtt.Client:
+        persistent: dict[str, Any] = {"clean_session": self._clean}
+        if self._address.version == 5:
+            properties = Properties(PacketTypes.CONNECT)  # type: ignore[no-untyped-call]
+            properties.SessionExpiryInterval = 0 if self._clean else SESSION_SECONDS
+            properties.ReceiveMaximum = MOST_IN_FLIGHT
+            persistent = {"clean_start": self._clean, "properties": properties}
+        client = aiomqtt.Client(
+            self._address.host,
+            self._address.port,
+            username=self._address.username,
+            password=self._address.password,
+            identifier=self._client_id,
+            protocol=aiomqtt.ProtocolVersion(self._address.version),
+            will=aiomqtt.Will(self._will.topic, self._will.payload, qos=1, retain=True) if self._will else None,
+            keepalive=KEEPALIVE_SECONDS,
+            timeout=CONNECT_SECONDS,
+            max_inflight_messages=MOST_IN_FLIGHT,
+            max_queued_outgoing_messages=MOST_QUEUED,
+            tls_context=self._address.tls,
+            socket_options=[(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)],
+            **persistent,
+        )
+        self._connection += 1
+        self._paho = paho = client._client  # noqa: SLF001 - the seam described above
+        paho.manual_ack_set(True)
+        paho.on_message = self._arrived
+        return client
+
+    def _arrived(self, _client: Any, _userdata: Any, message: Any) -> None:  # noqa: ANN401 - paho's callback
+        self._on_letter(
+            Letter(
+                message.topic,
+                bytes(message.payload),
+                bool(message.retain),
+                message.mid,
+                message.qos,
+                self._connection,
+            )
+        )
+
+    async def subscribe(self, filters: list[str]) -> None:
+        """Listen to these topics."""
+        for first in range(0, len(filters), SUBSCRIBE_AT_ONCE):
+            chosen = [(topic, 1) for topic in filters[first : first + SUBSCRIBE_AT_ONCE]]
+            if self._client is not None:
+                await self._client.subscribe(chosen)
+
+    async def unsubscribe(self, filters: list[str]) -> None:
+        """Listen to these topics no more."""
+        if self._client is not None and filters:
+            await self._client.unsubscribe(filters)
+
+    def publish(self, topic: str, payload: str | bytes, *, retain: bool = False) -> bool:
+        """Say something; False where it cannot be said now, which retained state does not mind."""
+        if self._paho is None or not self._paho.is_connected():
+            return False
+        return self._paho.publish(topic, payload, 1, retain).rc == MQTT_ERR_SUCCESS
+
+    async def publish_now(self, topic: str, payload: str | bytes, *, retain: bool = False) -> None:
+        """Say something and wait until the broker has it."""
+        if self._client is not None:
+            await self._client.publish(topic, payload, qos=1, retain=retain)
+
+    def acknowledge(self, letter: Letter) -> None:
+        """Tell the broker that a message need not be sent again; one of an earlier connection it sends again anyway."""
+        if letter.qos and letter.connection == self._connection and self._paho is not None:
+            self._paho.ack(letter.mid, letter.qos)
