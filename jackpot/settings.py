@@ -4,13 +4,22 @@ from __future__ import annotations
 
 import tomllib
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, ValidationError
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
 DEFAULT_FILE = Path("jackpot.toml")
+EMBEDDED = "embedded"
+"""The broker of a site that names none: one of the controller's own, on loopback."""
 Id = Annotated[str, Field(pattern=r"^[A-Za-z0-9_.-]{1,64}$")]
+
+
+Listen = Annotated[str, Field(pattern=r"^$|^[^ ]+:[0-9]{1,5}$", description="host:port, or nothing")]
+
+
+_WRITTEN = ("site", "database", "broker", "key_file", "timezone")
+"""What a new configuration says; everything else is as it is unless somebody says otherwise."""
 
 
 class SettingsError(ValueError):
@@ -24,9 +33,14 @@ class Settings(BaseSettings):
 
     site: Id = "casino"
     database: str = "sqlite:///jackpot.db"
-    broker: str = "mqtt://127.0.0.1:1883"
+    broker: str = EMBEDDED
+    broker_ca_file: str = ""
+    mqtt_version: Literal["3.1.1", "5"] = "3.1.1"
+    embedded_port: Annotated[int, Field(ge=0, le=65_535)] = 1883
     key_file: Path = Path("jackpot.key")
     timezone: str = "UTC"
+    metrics: Listen = ""
+    log_level: Literal["debug", "info", "warning", "error"] = "info"
 
     @classmethod
     def settings_customise_sources(
@@ -71,8 +85,14 @@ def resolved(path: Path, settings: Settings) -> Settings:
 def written(settings: Settings) -> str:
     """A file that says these settings."""
     lines = ["# Infrastructure only: jackpots, tables, configurations and operators live in the audited store."]
-    lines += [f"{name} = {_toml(name, str(value))}" for name, value in settings.model_dump().items()]
+    lines += [f"{name} = {_toml(name, str(getattr(settings, name)))}" for name in _WRITTEN]
     return "\n".join(lines) + "\n"
+
+
+def listen_address(text: str) -> tuple[str, int]:
+    """Where to listen, from host:port."""
+    host, _, port = text.rpartition(":")
+    return host, int(port)
 
 
 def _beside(path: Path, database: str) -> str:

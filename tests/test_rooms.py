@@ -12,9 +12,18 @@ MAY_IMPORT = {
     "rules": {"rules"},
     "jackpot.core": {"rules", "jackpot.core"},
     "jackpot.store": {"rules", "jackpot.core", "jackpot.store"},
+    "jackpot.clock": set(),
+    "jackpot.metrics": set(),
+    "jackpot.wire": {"jackpot.core", "jackpot.store", "jackpot.wire", "jackpot.clock", "jackpot.metrics"},
     "jackpot.calculator": {"rules", "jackpot.calculator"},
-    "jackpot.cli": {"rules", "jackpot.core", "jackpot.store", "jackpot.calculator", "jackpot.cli", "jackpot"},
-    "jackpot": {"rules", "jackpot.core", "jackpot.cli"},
+    "jackpot.cli": {
+        "rules", "jackpot.core", "jackpot.store", "jackpot.wire", "jackpot.calculator", "jackpot.cli", "jackpot.clock",
+        "jackpot",
+    },
+    "jackpot": {
+        "rules", "jackpot.core", "jackpot.store", "jackpot.wire", "jackpot.cli", "jackpot.clock", "jackpot.metrics",
+        "jackpot",
+    },
     "hardware_sim": {"rules", "hardware_sim"},
 }
 """A room, longest name first, and the rooms it may import from."""

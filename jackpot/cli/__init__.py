@@ -14,6 +14,7 @@ import typer
 from jackpot.cli.refusals import sentence_of
 
 COMMANDS: Final = {
+    "serve": ("serve", "serve"),
     "demo": ("demo", "demo"),
     "settle": ("settle", "settle"),
     "hand": ("hand", "hand"),

@@ -16,6 +16,7 @@ from jackpot import settings
 from jackpot.core.answers import Decision, Refused
 from jackpot.core.commands import Actor, Command
 from jackpot.core.site import SiteCommand
+from jackpot.identity import owner
 from jackpot.settings import Settings, SettingsError
 from jackpot.store import tables
 from jackpot.store.book import Book, SiteBook, read_site
@@ -106,11 +107,6 @@ def opened(config: Path) -> Iterator[Opened]:
         yield Opened(chosen, database)
     finally:
         database.close()
-
-
-def owner() -> str:
-    """Who owns what this process writes."""
-    return f"{socket.gethostname()}:{os.getpid()}"
 
 
 def _lives(held: str) -> bool:

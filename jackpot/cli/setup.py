@@ -11,7 +11,7 @@ import typer
 
 from jackpot import settings
 from jackpot.cli.first import FIRST_CONFIG, OPENING_JACKPOT_CENTS, OPENING_RESERVE_CENTS
-from jackpot.cli.opening import DEFAULT_CONFIG, ConfigFile, Opened, opened, owner
+from jackpot.cli.opening import DEFAULT_CONFIG, ConfigFile, Opened, opened
 from jackpot.cli.output import AsJson, console, print_json, table
 from jackpot.clock import now
 from jackpot.core.answers import Refused
@@ -20,6 +20,7 @@ from jackpot.core.decide import decide
 from jackpot.core.evolve import evolve
 from jackpot.core.site import INSTALLER, AddJackpot, AddOperator, AddTable, Operator, Site, decide_site
 from jackpot.core.state import NEW
+from jackpot.identity import owner
 from jackpot.settings import Settings, SettingsError
 from jackpot.store import backup as copies
 from jackpot.store.audit import write_checkpoint

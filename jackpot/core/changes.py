@@ -14,6 +14,7 @@ from jackpot.core.commands import (
     ProposeAdjustment,
     ProposeConfig,
     ProposeRetirement,
+    RecordShown,
     ReportMalfunction,
     ResumeTable,
     SetMode,
@@ -114,6 +115,18 @@ def report_malfunction(table: Table, asked: ReportMalfunction) -> Decision:
         raise Refused(Error.MALFORMED, f"a table is suspended for {', '.join(CAUSES)}, not for {asked.cause!r}")
     data = {"cause": asked.cause, "equipment": asked.equipment, "note": asked.note}
     return Decision((Event(EventType.TABLE_SUSPENDED, asked.at, asked.actor.name, table.id, table.number, data),), {})
+
+
+def record_shown(_jackpot: Jackpot, asked: RecordShown) -> Decision:
+    """What a display showed, for those who ask later whether players saw the meter."""
+    data = {
+        "display": asked.display,
+        "amount_cents": asked.amount_cents,
+        "epoch": asked.epoch,
+        "seq": asked.seq,
+        "right": asked.right,
+    }
+    return Decision((Event(EventType.METER_SHOWN, asked.at, asked.actor.name, None, None, data),), {})
 
 
 def resume_table(table: Table, asked: ResumeTable) -> Decision:

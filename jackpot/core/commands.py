@@ -35,6 +35,11 @@ class Actor(NamedTuple):
         return self.role is Role.MANAGER
 
 
+PAD, DEALER, DISPLAY, CONTROLLER = Actor("pad"), Actor("dealer"), Actor("display"), Actor("controller")
+DEVICES = frozenset(actor.name for actor in (PAD, DEALER, DISPLAY, CONTROLLER))
+"""Who acts without being an operator; the table and the box of an act stand beside its actor."""
+
+
 class PlaceWager(NamedTuple):
     """A pad reports a wager. `earlier` is what the store knows of this id from past rounds."""
 
@@ -162,6 +167,18 @@ class ReportMalfunction(NamedTuple):
     cause: str = "dealer_report"
 
 
+class RecordShown(NamedTuple):
+    """A display says what it shows; a sample of it is kept."""
+
+    at: str
+    actor: Actor
+    display: str
+    amount_cents: int
+    epoch: int
+    seq: int
+    right: bool
+
+
 class ResumeTable(NamedTuple):
     """A supervisor approves that a suspended table plays on."""
 
@@ -274,6 +291,6 @@ class Identified(NamedTuple):
 
 Command = (
     PlaceWager | OpenRound | CloseWagers | Fold | Unfold | Declare | Settle | Confirm | Correct | VoidRound | VoidHand
-    | ReportMalfunction | ResumeTable | SetMode | CreateJackpot | LinkTable | UnlinkTable | ProposeConfig
+    | ReportMalfunction | RecordShown | ResumeTable | SetMode | CreateJackpot | LinkTable | UnlinkTable | ProposeConfig
     | ProposeAdjustment | ProposeRetirement | Approve | Withdraw
 )  # fmt: skip

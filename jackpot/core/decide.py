@@ -37,6 +37,7 @@ _OF_A_TABLE_ALONE: Final[dict[type, Callable[..., Decision]]] = {
 }
 _OF_THE_JACKPOT: Final[dict[type, Callable[..., Decision]]] = {
     commands.CreateJackpot: changes.create_jackpot,
+    commands.RecordShown: changes.record_shown,
     commands.LinkTable: changes.link_table,
     commands.UnlinkTable: changes.unlink_table,
     commands.ProposeRetirement: changes.propose_retirement,
@@ -101,7 +102,7 @@ def _once(jackpot: Jackpot, asked: Identified) -> Decision:
             raise Refused(Error.COMMAND_ID_REUSED, f"command {asked.command_id} was carried out with other content")
         return Decision((), json.loads(answer))
     if len(table.commands) >= MOST_COMMANDS and type(asked.command) in _REPEATABLE:
-        raise Refused(Error.MAKES_NO_SENSE, f"table {table.id} has had {MOST_COMMANDS} commands since its round opened")
+        raise Refused(Error.WRONG_PHASE, f"table {table.id} has had {MOST_COMMANDS} commands since its round opened")
     events, answered = decide(jackpot, asked.command)
     if not events:
         return Decision((), answered)

@@ -27,6 +27,7 @@ class EventType(StrEnum):
     HAND_VOIDED = "hand_voided"
     ROUND_VOIDED = "round_voided"
     TABLE_SUSPENDED = "table_suspended"
+    METER_SHOWN = "meter_shown"
     TABLE_RESUMED = "table_resumed"
     MODE_SET = "mode_set"
     CONFIG_PROPOSED = "config_proposed"

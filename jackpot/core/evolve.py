@@ -222,6 +222,7 @@ def _mode_set(_jackpot: Jackpot, table: Table, event: Event) -> Changed:
 _OF_THE_JACKPOT: Final[dict[EventType, Callable[[Jackpot, Event], Jackpot]]] = {
     EventType.JACKPOT_CREATED: _created,
     EventType.TABLE_LINKED: _linked,
+    EventType.METER_SHOWN: lambda jackpot, _event: jackpot,
     EventType.CONFIG_PROPOSED: _proposed,
     EventType.ADJUSTMENT_PROPOSED: _proposed,
     EventType.RETIREMENT_PROPOSED: _proposed,

@@ -8,15 +8,13 @@ from enum import StrEnum
 from typing import Any, Final, NamedTuple
 
 from jackpot.core.answers import Error, Refused
-from jackpot.core.commands import Actor, Role
+from jackpot.core.commands import CONTROLLER, DEVICES, Actor, Role
 
 _ID: Final = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 INSTALLER: Final = Actor("init")
 """Who sets a site up, and may add its first two operators."""
 KEYHOLDER: Final = Actor("keyholder")
 """Who holds the site's private key, and may renew a lost token where no second manager is left to approve it."""
-CONTROLLER: Final = Actor("controller")
-"""The program itself: it records what it is."""
 MOST_WAITING: Final = 100
 
 
@@ -312,6 +310,8 @@ def _last_two_managers(site: Site, name: str) -> bool:
 def _require_new(name: str, known: Mapping[str, object] | tuple[str, ...], what: str) -> None:
     if not _ID.fullmatch(name):
         raise Refused(Error.MALFORMED, f"{name!r} cannot name a {what}: 1 to 64 of A-Z a-z 0-9 _ . -")
+    if what == "operator" and name in {*DEVICES, INSTALLER.name, KEYHOLDER.name}:
+        raise Refused(Error.MAKES_NO_SENSE, f"{name} cannot be an operator's name: it stands for something else")
     if name in known:
         raise Refused(Error.MAKES_NO_SENSE, f"there is a {what} {name} already")
 

@@ -6,6 +6,7 @@ from typing import Any, Final, NamedTuple
 
 from sqlalchemy import ColumnElement, Connection, Select, Table, func, select
 
+from jackpot.core.commands import DEVICES
 from jackpot.core.events import EventType
 from jackpot.core.ledger import Account
 from jackpot.core.state import Jackpot
@@ -15,7 +16,6 @@ from jackpot.store.chain import SITE
 
 MOST_ROWS: Final = 1_000
 MOST_TRIED: Final = 2_000
-DEVICES: Final = ("pad", "dealer")
 _AFTER_ALL: Final = 2**62
 
 Plain = dict[str, Any]
@@ -92,6 +92,14 @@ def round_detail(connection: Connection, jackpot: str, table: str, number: int) 
 def wins(connection: Connection, page: Page) -> list[Plain]:
     """Prizes, the newest first."""
     return _page(connection, select(tables.payouts), tables.payouts, page)
+
+
+def pending_wins(connection: Connection) -> list[Plain]:
+    """The prizes, of every jackpot, of rounds in which one awaits confirmation."""
+    p, r = tables.payouts.c, tables.rounds.c
+    same = (p.chain == r.chain) & (p.table_id == r.table_id) & (p.round == r.round)
+    found = select(tables.payouts).join(tables.rounds, same).where(r.phase == "pending", p.status != "corrected")
+    return [dict(row) for row in connection.execute(found.order_by(p.chain, p.seq, p.pay_order)).mappings()]
 
 
 def events(connection: Connection, page: Page, wanted: EventFilter) -> Found:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import random
 import threading
+import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from queue import Empty, Full, Queue
@@ -42,6 +43,7 @@ class Batch(NamedTuple):
     head: Head
     events: list[tuple[int, Event]]
     answers: list[tuple[Reply, Answer]]
+    seconds: float
 
 
 def deliver_here(batch: Batch) -> None:
@@ -74,6 +76,7 @@ class Writer:
         self._waiting: Queue[Asked | Callable[[], None] | None] = Queue(MOST_WAITING)
         self._stopping = threading.Event()
         self._ended: StoreError | None = None
+        self._began = 0.0
         self._thread = threading.Thread(target=self._run, name=f"writer-{book.chain.name}")
         self._thread.start()
 
@@ -157,6 +160,7 @@ class Writer:
             return
         asked = [command for command, _ in batch]
         before = self.book.chain.head.seq
+        self._began = time.perf_counter()
         try:
             answers: list[Answer] = list(self.book.ask(asked))
         except Fenced:
@@ -167,6 +171,8 @@ class Writer:
         except StoreError as error:
             self._try_again(batch, asked, before, error)
             return
+        except Exception as error:  # noqa: BLE001 - a command that breaks the core must not stop the others
+            answers = [Rejected(f"{type(asked[0]).__name__}: {error!r}")] if len(batch) == 1 else []
         if not answers:
             for one in batch:
                 self._carry_out([one])  # so that one bad row does not take the others with it
@@ -211,10 +217,11 @@ class Writer:
             self._deliver(before, [(command, _nobody) for command in commands], list(outcomes))
 
     def _deliver(self, before: int, batch: list[Asked], answers: Sequence[Answer]) -> None:
+        seconds = time.perf_counter() - self._began
         decided = [event for answer in answers if isinstance(answer, Decision) for event in answer.events]
         events = list(enumerate(decided, before + 1))
         paired = [(reply, answer) for (_, reply), answer in zip(batch, answers, strict=True)]
-        self._hooks.deliver(Batch(self.book.jackpot, self.book.chain.head, events, paired))
+        self._hooks.deliver(Batch(self.book.jackpot, self.book.chain.head, events, paired, seconds))
 
     def _refuse_waiting(self, error: StoreError) -> None:
         while True:

@@ -19,6 +19,15 @@ class Pads:
     def __init__(self) -> None:
         self._online: dict[tuple[str, int], bool] = {}
         self._shown: dict[tuple[str, int], PadShownMessage] = {}
+        self._dealers: dict[str, bool] = {}
+
+    def set_dealer(self, table: str, *, online: bool) -> None:
+        """A dealer terminal came or went."""
+        self._dealers[table] = online
+
+    def count_dealers(self) -> int:
+        """How many dealer terminals are there."""
+        return sum(self._dealers.values())
 
     def set_status(self, table: str, box: int, *, online: bool) -> None:
         """A pad came or went."""
@@ -92,6 +101,10 @@ class Displays:
         reported = before is not None and before.reported and self._is_old(said, wrong_since, at)
         self._shown[display] = Shown(said, wrong_since, sampled_at, reported)
         return record
+
+    def is_right(self, display: str) -> bool:
+        """Whether what a display last said was the meter at that moment."""
+        return display not in self._shown or self._shown[display].wrong_since is None
 
     def overdue(self, at: float) -> list[tuple[str, DisplayShownMessage]]:
         """The displays that have contradicted the meter for too long; each is told of once until it is right again."""

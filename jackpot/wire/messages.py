@@ -284,6 +284,8 @@ def _bounded(payload: bytes) -> bytes:
 
 def _first(error: ValidationError) -> str:
     found = error.errors(include_url=False, include_input=False)[0]
+    if found["type"] == "union_tag_invalid":
+        return "type: there is no such command"
     where = ".".join(map(str, found["loc"]))
     return f"{where}: {found['msg']}" if where else str(found["msg"])
 

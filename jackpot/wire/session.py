@@ -179,6 +179,12 @@ class Session:
             )
         )
 
+    def reconnect(self, will: Will) -> None:
+        """Connect anew with another will."""
+        self._will = will
+        if self._paho is not None:
+            self._paho.disconnect()
+
     async def subscribe(self, filters: list[str]) -> None:
         """Listen to these topics."""
         for first in range(0, len(filters), SUBSCRIBE_AT_ONCE):

@@ -48,9 +48,14 @@ class Topics:
     """The topics of one site."""
 
     def __init__(self, site: str) -> None:
+        self.site = site
         self.root = f"jackpot/v1/{site}"
         self._patterns = [(kind, re.compile(f"{re.escape(self.root)}/{pattern}")) for kind, pattern in _HEARD]
         self._remembered: dict[str, Source | None] = {}
+
+    def client_id(self, jackpot: str) -> str:
+        """Who a jackpot's controller is to the broker: a second one displaces the first."""
+        return f"jackpot-{self.site}-{jackpot}"
 
     def lamp(self, table: str, box: int) -> str:
         """Where a pad hears the truth about its box."""

@@ -103,15 +103,13 @@ def pending(jackpot: Jackpot) -> Iterator[tuple[str, int, Payout]]:
                     yield table.id, table.number, payout
 
 
-LAMPS_CHANGE: Final = {
-    EventType.ROUND_OPENED,
-    EventType.PAYOUTS_CONFIRMED,
+ROUND_ENDS: Final = {
     EventType.ROUND_SETTLED,
     EventType.ROUND_CORRECTED,
+    EventType.PAYOUTS_CONFIRMED,
     EventType.ROUND_VOIDED,
-    EventType.TABLE_LINKED,
 }
-"""What changes every lamp of a table: a round begins or ends."""
+"""What may end a round; its lamps go dark then."""
 
 
 def wins(jackpot: str, seq: int, event: Event, earlier: list[Plain], mark: Mark) -> list[Plain]:

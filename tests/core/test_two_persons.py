@@ -22,6 +22,7 @@ from floor import (
 from jackpot.core.answers import Refused
 from jackpot.core.changes import MOST_BOXES, MOST_PROPOSALS
 from jackpot.core.commands import (
+    CONTROLLER,
     Actor,
     Approve,
     CloseWagers,
@@ -50,7 +51,6 @@ from jackpot.core.decide import decide
 from jackpot.core.events import EventType
 from jackpot.core.ledger import Account, Kind
 from jackpot.core.site import (
-    CONTROLLER,
     INSTALLER,
     KEYHOLDER,
     AddJackpot,
@@ -786,6 +786,13 @@ def test_a_retired_jackpot_plays_and_changes_no_more():
 @pytest.mark.parametrize("heir", ["", "main"])
 def test_a_jackpot_inherits_nothing_from_itself(heir):
     assert Floor().refusal(ProposeRetirement(AT, MANAGER, heir, "renovation")) == "makes_no_sense"
+
+
+@pytest.mark.parametrize("name", ["pad", "dealer", "display", "controller", "init", "keyholder"])
+def test_no_operator_is_called_like_a_device(name):
+    site = site_with(*TWO_MANAGERS)
+    assert site_refusal(site, AddOperator(AT, MANAGER, name, Role.AUDITOR, "h")) == "makes_no_sense"
+    assert site_refusal(site, ProposeManager(AT, MANAGER, name)) == "makes_no_sense"
 
 
 @pytest.mark.parametrize("name", ["", "two words", "ü", "a/b", "x" * 65])

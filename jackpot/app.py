@@ -1,0 +1,126 @@
+"""The daemon: puts the pieces together, runs a desk for each jackpot, and stops cleanly."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import random
+import signal
+from collections.abc import Callable
+from functools import partial
+from typing import Final, TypeVar
+
+import structlog
+from prometheus_client import start_http_server
+
+from jackpot.clock import now
+from jackpot.core.commands import CONTROLLER
+from jackpot.core.site import StartSoftware
+from jackpot.identity import owner, software_digest, software_version
+from jackpot.settings import Settings, listen_address
+from jackpot.store.audit import write_checkpoint
+from jackpot.store.book import Book, SiteBook, read_site
+from jackpot.store.chain import SITE
+from jackpot.store.database import Database
+from jackpot.store.errors import StoreError, Unreachable
+from jackpot.store.notes import Signer
+from jackpot.store.schema import require_head
+from jackpot.wire.desk import Desk, seen_epoch
+from jackpot.wire.session import Address
+from jackpot.wire.topics import Topics
+
+FIRST_WAIT_SECONDS: Final = 0.5
+LONGEST_WAIT_SECONDS: Final = 10.0
+
+log = structlog.get_logger()
+T = TypeVar("T")
+
+
+class Controller:
+    """Every jackpot of a site, served by one process."""
+
+    def __init__(self, settings: Settings, signer: Signer, broker: str) -> None:
+        self._settings = settings
+        self._signer = signer
+        self._address = Address.of(broker, settings.mqtt_version, settings.broker_ca_file)
+        self._topics = Topics(settings.site)
+        self._databases: list[Database] = []
+        self.desks: dict[str, Desk] = {}
+
+    async def run(self, ready: Callable[[Controller], None] = lambda _controller: None) -> None:
+        """Serve until cancelled, or until another has taken a jackpot over."""
+        try:
+            names = await self._until_reachable(self._begin)
+            for name in names:
+                self.desks[name] = await self._open(name)
+            if self._settings.metrics:
+                host, port = listen_address(self._settings.metrics)
+                server, thread = start_http_server(port, host)
+            async with asyncio.TaskGroup() as group:
+                for desk in self.desks.values():
+                    group.create_task(desk.run(), name=f"desk-{desk.id}")
+                ready(self)
+        except* StoreError as errors:
+            raise _first(errors) from None
+        finally:
+            if self._settings.metrics and "server" in locals():
+                server.shutdown()
+                server.server_close()
+                thread.join()
+            for database in self._databases:
+                database.close()
+
+    def _database(self) -> Database:
+        database = Database(self._settings.database)
+        self._databases.append(database)
+        return database
+
+    def _begin(self) -> tuple[str, ...]:
+        """Check the schema, record which software this is, and say which jackpots there are."""
+        database = self._database()
+        require_head(database)
+        site = SiteBook.open(database, owner())
+        site.ask(StartSoftware(now(), CONTROLLER, software_version(), software_digest()))
+        site.chain.release()
+        write_checkpoint(database, SITE, self._signer)
+        with database.reader() as connection:
+            return read_site(connection).jackpots
+
+    async def _open(self, name: str) -> Desk:
+        """Take a jackpot over at an epoch above the lease's and the broker's."""
+        probe = f"{self._topics.client_id(name)}-probe-{os.getpid()}"
+        seen = await seen_epoch(self._address, self._topics, name, probe)
+        database = self._database()
+        book = await self._until_reachable(partial(Book.open, database, name, owner(), seen_epoch=seen))
+        log.info("jackpot taken over", jackpot=name, epoch=book.chain.head.epoch, seq=book.chain.head.seq)
+        return Desk(self._address, self._topics, book, partial(write_checkpoint, database, name, self._signer))
+
+    async def _until_reachable(self, act: Callable[[], T]) -> T:
+        """A database server that is not there yet is waited for; a file that cannot be opened is an error."""
+        wait = FIRST_WAIT_SECONDS
+        while True:
+            try:
+                return await asyncio.to_thread(act)
+            except Unreachable as error:
+                if self._settings.database.startswith("sqlite"):
+                    raise
+                log.warning("database not reachable", problem=str(error))
+            await asyncio.sleep(random.uniform(wait / 2, wait))  # noqa: S311 - spreads attempts only
+            wait = min(2 * wait, LONGEST_WAIT_SECONDS)
+
+
+async def serve_until_told(controller: Controller, ready: Callable[[Controller], None]) -> None:
+    """Run until SIGTERM or SIGINT, then stop cleanly."""
+    serving = asyncio.create_task(controller.run(ready))
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, serving.cancel)
+    try:
+        await serving
+    except asyncio.CancelledError:
+        log.info("stopped")
+
+
+def _first(errors: BaseExceptionGroup[StoreError]) -> BaseException:
+    inner = errors.exceptions[0]
+    return _first(inner) if isinstance(inner, BaseExceptionGroup) else inner

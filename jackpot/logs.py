@@ -1,0 +1,26 @@
+"""Logs: one line an event; JSON when nobody watches on a terminal."""
+
+from __future__ import annotations
+
+import logging
+import sys
+
+import structlog
+
+
+def set_up(level: str = "info") -> None:
+    """Begin to log to stderr."""
+    watched = sys.stderr.isatty()
+    renderer = structlog.dev.ConsoleRenderer() if watched else structlog.processors.JSONRenderer()
+    structlog.configure(
+        processors=[
+            structlog.processors.add_log_level,
+            structlog.processors.TimeStamper(fmt="iso", utc=True),
+            structlog.processors.format_exc_info,
+            renderer,
+        ],
+        wrapper_class=structlog.make_filtering_bound_logger(logging.getLevelNamesMapping()[level.upper()]),
+        logger_factory=structlog.WriteLoggerFactory(file=sys.stderr),
+        cache_logger_on_first_use=True,
+    )
+    logging.basicConfig(level=logging.ERROR, stream=sys.stderr)

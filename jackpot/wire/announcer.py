@@ -1,0 +1,137 @@
+"""What a jackpot says on the wire: lamps, tables, meter, prizes, and that its controller is there."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from typing import Any
+
+from jackpot import metrics
+from jackpot.clock import now
+from jackpot.core.events import Event, EventType
+from jackpot.core.state import Jackpot, Table
+from jackpot.wire import views
+from jackpot.wire.devices import Displays
+from jackpot.wire.topics import Topics
+from jackpot.wire.views import Mark, Plain
+
+Publish = Callable[..., bool]
+
+
+def encoded(plain: Plain) -> str:
+    """A message as it goes out."""
+    return json.dumps(plain, separators=(",", ":"), ensure_ascii=False)
+
+
+class Announcer:
+    """Says what is durable, never more: it holds the last state that was committed."""
+
+    def __init__(self, topics: Topics, jackpot: Jackpot, mark: Mark, displays: Displays) -> None:
+        self._topics = topics
+        self._displays = displays
+        self._publish: Publish = lambda *_args, **_options: False
+        self._told_wins: dict[str, list[Plain]] = {}
+        self.jackpot = jackpot
+        self.mark = mark
+        self.store_failed = False
+        self.shown_cents: int | None = None
+        self.meter_at = time.monotonic()
+
+    def speak_through(self, publish: Publish) -> None:
+        """Say everything through this session from now on."""
+        self._publish = publish
+
+    def remember_wins(self, table: str, wins: list[Plain]) -> None:
+        """What was told of a table's last prizes before this controller began."""
+        self._told_wins[table] = wins
+
+    def everything(self) -> None:
+        """All retained state afresh."""
+        self.online()
+        for table in self.jackpot.tables.values():
+            if table.unlinked:
+                self.clear(table)
+            else:
+                self.table(table)
+                self.lamps(table, range(1, table.boxes + 1))
+        self.meter()
+
+    def online(self) -> None:
+        """The controller is there."""
+        status = encoded({"state": "online", "epoch": self.mark.epoch})
+        self._publish(self._topics.controller(self.jackpot.id), status, retain=True)
+
+    def table(self, table: Table) -> None:
+        """A table's round and phase."""
+        told = views.table_state(self.jackpot, table, self.mark, store_failed=self.store_failed)
+        self._publish(self._topics.state(table.id), encoded(told), retain=True)
+
+    def lamps(self, table: Table, boxes: Any) -> None:  # noqa: ANN401 - box numbers, in any collection
+        """The lamps of these boxes, changed by something else than their pad's message."""
+        for box in boxes:
+            self.lamp(table, box, None)
+
+    def lamp(self, table: Table, box: int, answer: Plain | None) -> None:
+        """One lamp, with the answer to the pad's message."""
+        self._publish(self._topics.lamp(table.id, box), encoded(views.lamp(table, box, answer, self.mark)), retain=True)
+
+    def clear(self, table: Table) -> None:
+        """Nothing is retained of a table that was removed."""
+        self._publish(self._topics.state(table.id), b"", retain=True)
+        for box in range(1, table.boxes + 1):
+            self._publish(self._topics.lamp(table.id, box), b"", retain=True)
+
+    def meter(self) -> None:
+        """The meter as it is now."""
+        told = views.meter(self.jackpot, self.mark, now(), store_failed=self.store_failed)
+        if self._publish(self._topics.meter(self.jackpot.id), encoded(told), retain=True):
+            self.shown_cents = told["amount_cents"]
+            self.meter_at = time.monotonic()
+            self._displays.publish(self.mark, told["amount_cents"], self.meter_at)
+
+    def reply(self, table: str, plain: Plain) -> None:
+        """The answer to one command."""
+        self._publish(self._topics.reply(table), encoded(plain))
+
+    def changed(self, events: list[tuple[int, Event]]) -> None:
+        """Tell what these events changed: lamps, prizes, tables."""
+        touched: dict[str, None] = {}
+        for seq, event in events:
+            if event.table is None:
+                continue
+            touched[event.table] = None
+            self._tell_lamps(event)
+            self._tell_wins(seq, event)
+        for name in touched:
+            table = self.jackpot.tables.get(name)
+            if table is not None and not table.unlinked:
+                self.table(table)
+
+    def _tell_lamps(self, event: Event) -> None:
+        table = self.jackpot.tables.get(event.table or "")
+        if table is None:
+            return
+        if event.type in (EventType.ROUND_OPENED, EventType.TABLE_LINKED):
+            self.lamps(table, range(1, table.boxes + 1))
+        elif event.type is EventType.HAND_VOIDED:
+            self.lamp(table, event.data["box"], None)
+        elif event.type is EventType.TABLE_UNLINKED:
+            self.clear(table)
+        elif event.type in views.ROUND_ENDS and event.data.get("ends", True) and table.round is not None:
+            self.lamps(table, sorted({wager.box for wager in table.round.wagers.values()}))
+
+    def _tell_wins(self, seq: int, event: Event) -> None:
+        name = event.table or ""
+        if event.type is EventType.ROUND_OPENED:
+            self._told_wins.pop(name, None)
+        wins = views.wins(self.jackpot.id, seq, event, self._told_wins.get(name, []), self.mark)
+        for win in wins:
+            self._publish(self._topics.wins(self.jackpot.id), encoded(win))
+        if wins:
+            self._told_wins[name] = [win for win in wins if win["status"] != "corrected"]
+        if event.type in (EventType.ROUND_SETTLED, EventType.ROUND_CORRECTED):
+            for win in wins:
+                if win["status"] != "corrected":
+                    metrics.PAYOUTS.labels(self.jackpot.id, win["hand"]).inc()
+                    metrics.PAYOUT_CENTS.labels(self.jackpot.id, win["hand"]).inc(win["amount_cents"])

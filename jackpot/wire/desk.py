@@ -1,0 +1,349 @@
+"""One jackpot on the wire: its session, its writer, and everything between them, from start to a clean stop."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, Final, TypeVar
+
+import structlog
+
+from jackpot import metrics
+from jackpot.clock import now
+from jackpot.core.commands import CONTROLLER, Command, ReportMalfunction
+from jackpot.core.events import Event, EventType
+from jackpot.core.ledger import Account
+from jackpot.core.state import Jackpot
+from jackpot.store.book import Book
+from jackpot.store.errors import StoreError
+from jackpot.store.queries import pending_wins
+from jackpot.store.writer import Answer, Batch, Hooks, Writer
+from jackpot.wire import messages
+from jackpot.wire.announcer import Announcer, encoded
+from jackpot.wire.devices import MISMATCH_SECONDS, Displays, Pads
+from jackpot.wire.intake import Intake
+from jackpot.wire.messages import Malformed
+from jackpot.wire.meter import MeterPacer
+from jackpot.wire.session import Address, Letter, Session, Will
+from jackpot.wire.topics import Heard, Topics
+from jackpot.wire.views import Mark
+
+WATCH_SECONDS: Final = 1.0
+PROBE_SECONDS: Final = 1.0
+
+log = structlog.get_logger()
+T = TypeVar("T")
+
+
+class Desk:
+    """Owns a jackpot's book while it runs; ends by itself only when another controller has taken over."""
+
+    def __init__(self, address: Address, topics: Topics, book: Book, checkpoint: Callable[[], object]) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._address = address
+        self._topics = topics
+        self._book = book
+        self.id = book.jackpot.id
+        self._closing = False
+        self._ended: asyncio.Future[StoreError] = self._loop.create_future()
+        self.pads, self.displays = Pads(), Displays()
+        self.announcer = Announcer(topics, book.jackpot, _mark(book), self.displays)
+        self._pacer = MeterPacer(self.announcer.meter)
+        self._work: set[asyncio.Task[None]] = set()
+        self.writer = Writer(book, checkpoint, self._hooks())
+        self.intake = Intake(
+            writer=self.writer,
+            announcer=self.announcer,
+            pads=self.pads,
+            displays=self.displays,
+            acknowledge=self._acknowledge,
+        )
+        self.session = self._new_session()
+        self._remember_wins()
+        self._measure([])
+
+    def _hooks(self) -> Hooks:
+        """The writer speaks from its own thread; everything here happens in the loop's."""
+        return Hooks(
+            deliver=partial(self._in_loop, self._delivered),
+            failed=partial(self._in_loop, self._store_failed),
+            recovery=_store_malfunctions,
+            ended=partial(self._in_loop, self._end),
+        )
+
+    def _in_loop(self, act: Callable[[T], None], told: T) -> None:
+        self._loop.call_soon_threadsafe(act, told)
+
+    def _new_session(self) -> Session:
+        will = Will(self._topics.controller(self.id), self._status("offline").encode())
+        session = Session(
+            self._address,
+            self._topics.client_id(self.id),
+            will=will,
+            on_letter=self._heard,
+            on_connect=self._connected,
+        )
+        self.announcer.speak_through(session.publish)
+        return session
+
+    def _status(self, state: str) -> str:
+        return encoded({"state": state, "epoch": self._book.chain.head.epoch})
+
+    def _remember_wins(self) -> None:
+        with self._book.chain.database.reader() as connection:
+            rows = [row for row in pending_wins(connection) if row["chain"] == self.id]
+        for table in {row["table_id"] for row in rows}:
+            told = [_win(self.id, row) for row in rows if row["table_id"] == table]
+            self.announcer.remember_wins(table, told)
+
+    async def run(self) -> None:
+        """Serve until cancelled; raises what ended the right to write."""
+        tasks = [
+            asyncio.create_task(self.session.run(), name=f"session-{self.id}"),
+            asyncio.create_task(self._pacer.run(), name=f"meter-{self.id}"),
+            asyncio.create_task(self._watch(), name=f"watch-{self.id}"),
+        ]
+        try:
+            watched: list[asyncio.Future[Any]] = [*tasks, self._ended]
+            await asyncio.wait(watched, return_when=asyncio.FIRST_COMPLETED)
+            if self._ended.done():
+                raise self._ended.result()
+            for task in tasks:
+                if task.done():
+                    task.result()
+        finally:
+            await self._stop(tasks)
+
+    async def _stop(self, tasks: list[asyncio.Task[None]]) -> None:
+        """Finish the batch in hand, sign the head, say goodbye; whoever took over is not contradicted."""
+        self._closing = True
+        for task in tasks[1:]:
+            task.cancel()
+        await asyncio.to_thread(self.writer.stop)
+        await asyncio.sleep(0)  # the last batch's answers go out before the goodbye
+        if not self._ended.done():
+            await self._say_goodbye()
+        tasks[0].cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _say_goodbye(self) -> None:
+        try:
+            async with asyncio.timeout(5):
+                await self.session.publish_now(self._topics.controller(self.id), self._status("offline"), retain=True)
+        except Exception as error:  # noqa: BLE001 - the broker's will says it then
+            log.warning("no goodbye", jackpot=self.id, problem=str(error))
+        try:
+            await asyncio.to_thread(self._book.chain.release)
+        except StoreError as error:
+            log.warning("lease not released", jackpot=self.id, problem=str(error))
+
+    # From the broker.
+
+    async def _connected(self) -> None:
+        jackpot = self.announcer.jackpot
+        self.announcer.everything()
+        gone = [t.id for t in jackpot.tables.values() if t.unlinked]
+        await self.session.unsubscribe([topic for table in gone for topic in self._topics.of_table(table)])
+        mine = [t.id for t in jackpot.tables.values() if not t.unlinked]
+        await self.session.subscribe(
+            self._topics.of_jackpot(self.id) + [topic for table in mine for topic in self._topics.of_table(table)]
+        )
+
+    def _heard(self, letter: Letter) -> None:
+        if self._closing:
+            return  # left with the broker for whoever comes next
+        source = self._topics.source(letter.topic)
+        if source is None:
+            self._acknowledge(letter)
+        elif source.kind is Heard.CONTROLLER:
+            self._heard_controller(letter)
+        else:
+            self.intake.take(letter, source)
+
+    def _acknowledge(self, letter: Letter) -> None:
+        self.session.acknowledge(letter)
+
+    def _heard_controller(self, letter: Letter) -> None:
+        """Our own topic: a late will is contradicted; a higher epoch means that this one must be raised."""
+        self._acknowledge(letter)
+        if not letter.payload:
+            return
+        try:
+            said = messages.read(messages.ControllerMessage, letter.payload)
+        except Malformed:
+            said = messages.ControllerMessage(state="offline", epoch=0)
+        epoch = self._book.chain.head.epoch
+        if said.epoch > epoch:
+            log.error("a higher epoch was seen", jackpot=self.id, mine=epoch, seen=said.epoch)
+            self.writer.between_batches(lambda: self._raise_epoch(said.epoch))
+        elif said.epoch < epoch or said.state == "offline":
+            self.announcer.online()
+
+    def _raise_epoch(self, seen: int) -> None:
+        """In the writer's thread: go on above what was seen, or end where the lease is another's."""
+        if self._book.chain.head.epoch <= seen:
+            self._book.chain.raise_epoch(seen)
+            self._loop.call_soon_threadsafe(self._epoch_raised)
+
+    def _epoch_raised(self) -> None:
+        self.announcer.mark = _mark(self._book)
+        will = Will(self._topics.controller(self.id), self._status("offline").encode())
+        self.session.reconnect(will)
+
+    # From the writer.
+
+    def _delivered(self, batch: Batch) -> None:
+        """A batch is durable: answers first, then what it changed."""
+        was_failing = self.announcer.store_failed
+        self.announcer.jackpot = batch.jackpot
+        self.announcer.mark = Mark(batch.head.epoch, batch.head.seq)
+        self.announcer.store_failed = False
+        for reply, answer in batch.answers:
+            if isinstance(answer, StoreError):
+                log.error("not carried out", jackpot=self.id, problem=str(answer))
+                metrics.ERRORS.labels(self.id, "command").inc()
+            reply(answer)
+        self.announcer.changed(batch.events)
+        if was_failing:
+            self.announcer.everything()
+        if batch.events:
+            self._pacer.change()
+            self._look_after(batch.events)
+            self._measure(batch.events)
+        metrics.BATCH.labels(self.id).observe(len(batch.answers))
+        metrics.COMMIT.labels(self.id).observe(batch.seconds)
+
+    def _look_after(self, events: list[tuple[int, Event]]) -> None:
+        """What a batch obliges the shell to do: tables that came or went, pads that had gone before they were lit."""
+        for _, event in events:
+            match event.type:
+                case EventType.WAGER_ACCEPTED:
+                    self.intake.suspend_for_pad(event.table or "", event.data["box"], _nobody_waits)
+                case EventType.TABLE_LINKED if self.session.connected:
+                    self._later(self.session.subscribe(self._topics.of_table(event.table or "")))
+                case EventType.TABLE_UNLINKED if self.session.connected:
+                    self._later(self.session.unsubscribe(self._topics.of_table(event.table or "")))
+
+    def _later(self, work: Any) -> None:  # noqa: ANN401 - a coroutine of the session
+        task = self._loop.create_task(work)
+        self._work.add(task)
+        task.add_done_callback(self._work.discard)
+
+    def _store_failed(self, error: StoreError) -> None:
+        log.error("store failed", jackpot=self.id, problem=str(error))
+        metrics.ERRORS.labels(self.id, "store").inc()
+        self.announcer.store_failed = True
+        self.announcer.everything()
+        self._pacer.change()
+
+    def _end(self, error: StoreError) -> None:
+        log.error("no longer the owner", jackpot=self.id, problem=str(error))
+        if not self._ended.done():
+            self._ended.set_result(error)
+
+    # By itself.
+
+    async def _watch(self) -> None:
+        """Displays that contradict the meter for too long; gauges that change without events."""
+        while True:
+            await asyncio.sleep(WATCH_SECONDS)
+            for display, said in self.displays.overdue(time.monotonic()):
+                note = f"shows {said.amount_cents} cents at {said.epoch}/{said.seq}, wrong for {MISMATCH_SECONDS:.0f} s"
+                for table in self.announcer.jackpot.tables.values():
+                    if not table.unlinked and not table.suspended:
+                        report = ReportMalfunction(now(), CONTROLLER, table.id, f"display {display}", note, "display")
+                        self.writer.put(report, _nobody_waits)
+            metrics.METER_AGE.labels(self.id).set(time.monotonic() - self.announcer.meter_at)
+            metrics.INTAKE.labels(self.id).set(self.writer.waiting)
+            metrics.CONNECTED.labels(self.id).set(self.session.connected)
+            counts = {
+                "pad": self.pads.count_online(),
+                "dealer": self.pads.count_dealers(),
+                "display": self.displays.count_online(),
+            }
+            for kind, count in counts.items():
+                metrics.ONLINE.labels(self.id, kind).set(count)
+
+    def _measure(self, events: list[tuple[int, Event]]) -> None:
+        jackpot = self.announcer.jackpot
+        for pool in (Account.JACKPOT, Account.RESERVE):
+            metrics.POOL_CENTS.labels(self.id, pool.value).set(jackpot.balances[pool])
+        metrics.ADVANCE_CENTS.labels(self.id).set(-jackpot.balances[Account.HOUSE_ADVANCE])
+        metrics.PENDING_CENTS.labels(self.id).set(jackpot.balances[Account.PAYABLE])
+        metrics.AUDIT_SEQ.labels(self.id).set(self.announcer.mark.seq)
+        metrics.EPOCH.labels(self.id).set(self.announcer.mark.epoch)
+        suspended = [table.suspended for table in jackpot.tables.values() if table.suspended]
+        for cause in ("dealer_report", "pad_offline", "display", "store"):
+            metrics.SUSPENDED.labels(self.id, cause).set(suspended.count(cause))
+        for _, event in events:
+            if event.type is EventType.TABLE_SUSPENDED:
+                metrics.MALFUNCTIONS.labels(self.id, event.data["cause"]).inc()
+                log.warning("table suspended", jackpot=self.id, table=event.table, **event.data)
+            elif event.type in (EventType.ROUND_VOIDED, EventType.PAYOUTS_CONFIRMED) or event.data.get("ends"):
+                outcome = "void" if event.type is EventType.ROUND_VOIDED else "played"
+                metrics.ROUNDS.labels(self.id, outcome).inc()
+
+
+async def seen_epoch(address: Address, topics: Topics, jackpot: str, probe: str) -> int:
+    """The epoch in the retained `controller` message, 0 where there is none; waits for the broker as long as it takes.
+
+    This is asked with a connection of its own, before the will of the real one must name an epoch.
+    """
+    found: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+    subscribed = asyncio.Event()
+
+    def heard(letter: Letter) -> None:
+        session.acknowledge(letter)
+        try:
+            epoch = messages.read(messages.ControllerMessage, letter.payload).epoch
+        except Malformed:
+            epoch = 0
+        if not found.done():
+            found.set_result(epoch)
+
+    async def connected() -> None:
+        await session.subscribe([topics.controller(jackpot)])
+        subscribed.set()
+
+    session = Session(address, probe, on_letter=heard, on_connect=connected, clean=True)
+    running = asyncio.create_task(session.run())
+    try:
+        await subscribed.wait()
+        async with asyncio.timeout(PROBE_SECONDS):
+            return await found
+    except TimeoutError:
+        return 0
+    finally:
+        running.cancel()
+        await asyncio.gather(running, return_exceptions=True)
+
+
+def _mark(book: Book) -> Mark:
+    return Mark(book.chain.head.epoch, book.chain.head.seq)
+
+
+def _store_malfunctions(jackpot: Jackpot) -> Sequence[Command]:
+    """What is written first thing when the store is back: it had failed, at every table."""
+    return [
+        ReportMalfunction(now(), CONTROLLER, table.id, "store", "the store did not answer", "store")
+        for table in jackpot.tables.values()
+        if not table.unlinked and not table.suspended
+    ]
+
+
+def _win(jackpot: str, row: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "win_id": f"{jackpot}-{row['seq']}-{row['box']}",
+        "table": row["table_id"],
+        "round": row["round"],
+        "box": row["box"],
+        "hand": row["hand"],
+        "amount_cents": row["amount_cents"],
+        "status": row["status"],
+    }
+
+
+def _nobody_waits(_answer: Answer) -> None:
+    """What the controller asks itself."""
