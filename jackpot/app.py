@@ -6,12 +6,13 @@ import asyncio
 import os
 import random
 import signal
+import socket
 from collections.abc import Callable
+from contextlib import ExitStack
 from functools import partial
 from typing import Final, TypeVar
 
 import structlog
-from prometheus_client import start_http_server
 
 from jackpot.clock import now
 from jackpot.core.commands import CONTROLLER
@@ -25,6 +26,8 @@ from jackpot.store.database import Database
 from jackpot.store.errors import StoreError, Unreachable
 from jackpot.store.notes import Signer
 from jackpot.store.schema import require_head
+from jackpot.web.floor import Floor
+from jackpot.web.server import application, listening, metrics_server, serve
 from jackpot.wire.desk import Desk, seen_epoch
 from jackpot.wire.session import Address
 from jackpot.wire.topics import Topics
@@ -50,25 +53,37 @@ class Controller:
     async def run(self, ready: Callable[[Controller], None] = lambda _controller: None) -> None:
         """Serve until cancelled, or until another has taken a jackpot over."""
         try:
-            names = await self._until_reachable(self._begin)
-            for name in names:
-                self.desks[name] = await self._open(name)
-            if self._settings.metrics:
-                host, port = listen_address(self._settings.metrics)
-                server, thread = start_http_server(port, host)
-            async with asyncio.TaskGroup() as group:
-                for desk in self.desks.values():
-                    group.create_task(desk.run(), name=f"desk-{desk.id}")
-                ready(self)
+            with ExitStack() as open_things:
+                where = self._listen(open_things)
+                names = await self._until_reachable(self._begin)
+                for name in names:
+                    self.desks[name] = await self._open(name)
+                await self._serve(where, ready)
         except* StoreError as errors:
             raise _first(errors) from None
         finally:
-            if self._settings.metrics and "server" in locals():
-                server.shutdown()
-                server.server_close()
-                thread.join()
             for database in self._databases:
                 database.close()
+
+    def _listen(self, open_things: ExitStack) -> socket.socket | None:
+        """Take the addresses first: a daemon that cannot listen should not have begun."""
+        if self._settings.metrics:
+            host, port = listen_address(self._settings.metrics)
+            open_things.callback(metrics_server(host, port))
+        if not self._settings.http:
+            return None
+        where = listening(*listen_address(self._settings.http))
+        open_things.callback(where.close)
+        return where
+
+    async def _serve(self, where: socket.socket | None, ready: Callable[[Controller], None]) -> None:
+        async with asyncio.TaskGroup() as group:
+            for desk in self.desks.values():
+                group.create_task(desk.run(), name=f"desk-{desk.id}")
+            if where is not None:
+                floor = Floor(self._databases[0], {name: desk.writer for name, desk in self.desks.items()})
+                group.create_task(serve(application(floor, software_version()), where), name="http")
+            ready(self)
 
     def _database(self) -> Database:
         database = Database(self._settings.database)

@@ -39,6 +39,7 @@ class Settings(BaseSettings):
     embedded_port: Annotated[int, Field(ge=0, le=65_535)] = 1883
     key_file: Path = Path("jackpot.key")
     timezone: str = "UTC"
+    http: Listen = "127.0.0.1:8080"
     metrics: Listen = ""
     log_level: Literal["debug", "info", "warning", "error"] = "info"
 

@@ -15,14 +15,19 @@ MAY_IMPORT = {
     "jackpot.clock": set(),
     "jackpot.metrics": set(),
     "jackpot.wire": {"jackpot.core", "jackpot.store", "jackpot.wire", "jackpot.clock", "jackpot.metrics"},
+    "jackpot.tokens": {"jackpot.core"},
+    "jackpot.web": {
+        "rules", "jackpot.core", "jackpot.store", "jackpot.wire", "jackpot.web", "jackpot.clock", "jackpot.metrics",
+        "jackpot.tokens",
+    },
     "jackpot.calculator": {"rules", "jackpot.calculator"},
     "jackpot.cli": {
         "rules", "jackpot.core", "jackpot.store", "jackpot.wire", "jackpot.calculator", "jackpot.cli", "jackpot.clock",
-        "jackpot",
+        "jackpot.tokens", "jackpot",
     },
     "jackpot": {
-        "rules", "jackpot.core", "jackpot.store", "jackpot.wire", "jackpot.cli", "jackpot.clock", "jackpot.metrics",
-        "jackpot",
+        "rules", "jackpot.core", "jackpot.store", "jackpot.wire", "jackpot.web", "jackpot.cli", "jackpot.clock",
+        "jackpot.metrics", "jackpot.tokens", "jackpot",
     },
     "hardware_sim": {"rules", "hardware_sim"},
 }

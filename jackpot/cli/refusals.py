@@ -13,6 +13,8 @@ _CODES = {
     "jackpot.settings:SettingsError": BAD_INPUT,
     "jackpot.store.errors:StoreError": WENT_WRONG,
     "jackpot.core.answers:Refused": WENT_WRONG,
+    "jackpot.wire.session:AddressError": BAD_INPUT,
+    "jackpot.wire.broker:BrokerError": WENT_WRONG,
 }
 """Known by name, so that a command need not import what it does not use."""
 

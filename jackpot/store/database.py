@@ -12,13 +12,13 @@ import psycopg
 from sqlalchemy import Connection, Engine, create_engine, event, text
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError, DataError, DBAPIError, IntegrityError
-from sqlalchemy.pool import ConnectionPoolEntry
 
 from jackpot.store.errors import Rejected, StoreError, Unreachable
 
 READERS: Final = 5
 BUSY_MS: Final = 10_000
-CACHE_KIB: Final = 65_536
+WRITER_CACHE_KIB: Final = 65_536
+READER_CACHE_KIB: Final = 4_096
 PAGE_BYTES: Final = 2_048
 """Each pad's newest wager stands on a page of its own in the index of ids: small pages make a commit small."""
 WAL_PAGES: Final = 8_000
@@ -31,13 +31,13 @@ class Database:
     def __init__(self, url: str) -> None:
         self.url = _checked(url)
         self.is_sqlite = self.url.startswith("sqlite")
-        self.writing = self._engine(pool_size=1, begin="BEGIN IMMEDIATE")
-        self.reading = self._engine(pool_size=READERS, begin="BEGIN")
+        self.writing = self._engine(1, "BEGIN IMMEDIATE", WRITER_CACHE_KIB)
+        self.reading = self._engine(READERS, "BEGIN", READER_CACHE_KIB)
 
-    def _engine(self, pool_size: int, begin: str) -> Engine:
+    def _engine(self, pool_size: int, begin: str, cache_kib: int) -> Engine:
         engine = create_engine(self.url, pool_size=pool_size, max_overflow=0, pool_pre_ping=not self.is_sqlite)
         if self.is_sqlite:
-            event.listen(engine, "connect", _prepare_sqlite)
+            event.listen(engine, "connect", lambda connection, _entry: _prepare_sqlite(connection, cache_kib))
             event.listen(engine, "begin", lambda connection: connection.exec_driver_sql(begin))
         return engine
 
@@ -91,11 +91,11 @@ def _checked(url: str) -> str:
     raise StoreError(f"the store is SQLite or PostgreSQL, not {parsed.get_backend_name()}")
 
 
-def _prepare_sqlite(connection: SqliteConnection, _entry: ConnectionPoolEntry) -> None:
+def _prepare_sqlite(connection: SqliteConnection, cache_kib: int) -> None:
     """Durable after every commit, readers beside the writer, constraints on, transactions begun by us alone."""
     connection.isolation_level = None
     connection.execute(f"PRAGMA page_size={PAGE_BYTES}")  # of a new file; one that is there keeps its own
     pragmas = ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON", "recursive_triggers=ON")
-    sizes = (f"busy_timeout={BUSY_MS}", f"cache_size=-{CACHE_KIB}", f"wal_autocheckpoint={WAL_PAGES}")
+    sizes = (f"busy_timeout={BUSY_MS}", f"cache_size=-{cache_kib}", f"wal_autocheckpoint={WAL_PAGES}")
     for pragma in (*pragmas, *sizes):
         connection.execute(f"PRAGMA {pragma}")

@@ -1,0 +1,69 @@
+"""The HTTP server, inside the daemon's own loop."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+from collections.abc import Callable, Iterator
+
+import uvicorn
+from fastapi import FastAPI
+from prometheus_client import start_http_server
+
+from jackpot.web import acts, problems
+from jackpot.web.floor import Floor
+
+
+class ListenError(OSError):
+    """The address to listen on cannot be had."""
+
+
+def application(floor: Floor, version: str) -> FastAPI:
+    """The whole site under its paths."""
+    app = FastAPI(title="Jackpot controller", version=version, docs_url=None, redoc_url=None)
+    problems.install(app)
+    app.state.floor = floor
+    app.include_router(acts.router)
+    return app
+
+
+class _Server(uvicorn.Server):
+    """Signals are the daemon's business."""
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Capture none."""
+        yield
+
+
+def listening(host: str, port: int) -> socket.socket:
+    """A socket that listens here, or a sentence that says why not."""
+    try:
+        return socket.create_server((host, port), reuse_port=False)
+    except OSError as error:
+        raise ListenError(f"cannot listen on {host}:{port}: {error.strerror}") from None
+
+
+def metrics_server(host: str, port: int) -> Callable[[], None]:
+    """Serve Prometheus' metrics here; says how to stop."""
+    try:
+        server, thread = start_http_server(port, host)
+    except OSError as error:
+        raise ListenError(f"cannot listen on {host}:{port}: {error.strerror}") from None
+
+    def stop() -> None:
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+    return stop
+
+
+async def serve(app: FastAPI, where: socket.socket) -> None:
+    """Serve until cancelled."""
+    config = uvicorn.Config(app, log_config=None, access_log=False, lifespan="off", timeout_graceful_shutdown=2)
+    server = _Server(config)
+    try:
+        await server.serve(sockets=[where])
+    finally:
+        where.close()
