@@ -218,7 +218,7 @@ def start_up(url: str) -> tuple[float, float]:
         "import re, sys, time; t = time.perf_counter();"
         "from jackpot.store.book import Book; from jackpot.store.database import Database;"
         "Book.open(Database(sys.argv[1]), 'main', 'again');"
-        "print(time.perf_counter() - t, re.search(r'VmHWM: *([0-9]+)', open('/proc/self/status').read())[1])"
+        r"print(time.perf_counter() - t, re.search(r'VmHWM:\s*([0-9]+)', open('/proc/self/status').read())[1])"
     )
     done = subprocess.run([sys.executable, "-c", code, url], capture_output=True, text=True, check=True)
     seconds, kib = done.stdout.split()

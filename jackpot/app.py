@@ -83,6 +83,8 @@ class Controller:
             if where is not None:
                 floor = Floor(self._databases[0], {name: desk.writer for name, desk in self.desks.items()})
                 group.create_task(serve(application(floor, software_version()), where), name="http")
+            for desk in self.desks.values():
+                await desk.listening.wait()
             ready(self)
 
     def _database(self) -> Database:

@@ -5,10 +5,13 @@ Production uses the site's own broker. Where the package is missing, a `nats-ser
 
 from __future__ import annotations
 
+import ctypes
 import json
 import shutil
+import signal
 import socket
 import subprocess
+import sys
 import sysconfig
 import time
 from collections.abc import Iterator
@@ -20,6 +23,7 @@ READY_SECONDS: Final = 20.0
 ACK_WAIT: Final = "5s"
 """When a message that was not acknowledged is sent again: soon after a crash, not while a batch is being written."""
 MOST_PENDING: Final = 1_000
+_SET_DEATH_SIGNAL: Final = 1
 
 
 class BrokerError(RuntimeError):
@@ -34,13 +38,25 @@ def embedded(folder: Path, port: int = 0) -> Iterator[int]:
     config = folder / "broker.conf"
     config.write_text(_config(folder, chosen), encoding="utf-8")
     with (folder / "broker.log").open("ab") as log:
-        process = subprocess.Popen([_program(), "-c", str(config)], stdout=log, stderr=log, start_new_session=True)  # noqa: S603 - our own program
+        process = subprocess.Popen(  # noqa: S603 - our own program
+            [_program(), "-c", str(config)],
+            stdout=log,
+            stderr=log,
+            start_new_session=True,
+            preexec_fn=_die_with_parent,  # noqa: PLW1509 - it starts before any thread does
+        )
     try:
         _wait_until_ready(process, chosen, folder / "broker.log")
         yield chosen
     finally:
         process.terminate()
         process.wait()
+
+
+def _die_with_parent() -> None:
+    """A broker must not outlive a controller that was killed: Linux can see to that."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_SET_DEATH_SIGNAL, signal.SIGTERM)
 
 
 def free_port() -> int:

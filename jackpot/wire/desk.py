@@ -47,6 +47,7 @@ class Desk:
         self._book = book
         self.id = book.jackpot.id
         self._closing = False
+        self.listening = asyncio.Event()
         self._ended: asyncio.Future[StoreError] = self._loop.create_future()
         self.pads, self.displays = Pads(), Displays()
         self.announcer = Announcer(topics, book.jackpot, _mark(book), self.displays)
@@ -150,6 +151,7 @@ class Desk:
         await self.session.subscribe(
             self._topics.of_jackpot(self.id) + [topic for table in mine for topic in self._topics.of_table(table)]
         )
+        self.listening.set()
 
     def _heard(self, letter: Letter) -> None:
         if self._closing:

@@ -1,0 +1,180 @@
+"""`python -m hardware_sim`: a floor of tables against any broker, with a live view and a reconciliation at the end."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import contextlib
+import signal
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final, NoReturn
+
+from rich.console import Console, RenderableType
+from rich.live import Live
+
+from hardware_sim import view
+from hardware_sim.books import Books, BooksError, ask_books, read_books_file
+from hardware_sim.connection import AddressError, Broker
+from hardware_sim.faults import FaultError, Faults
+from hardware_sim.floor import Floor, FloorError
+from hardware_sim.shoe import Rig, RigError, Shoe
+
+EQUAL: Final = 0
+DIFFERENT: Final = 1
+FAILED: Final = 2
+FRAMES_A_SECOND: Final = 6
+LOG_SECONDS: Final = 2.0
+CONTROLLER_SECONDS: Final = 2.0
+PLAIN_WIDTH: Final = 110
+
+
+class _Words(argparse.ArgumentParser):
+    """Arguments whose errors are one sentence."""
+
+    def error(self, message: str) -> NoReturn:
+        """Say what is wrong, and no more."""
+        self.exit(FAILED, f"{message}\n")
+
+
+def options() -> argparse.ArgumentParser:
+    """What can be said on the command line."""
+    words = _Words(prog="python -m hardware_sim", description="Simulate a casino floor against an MQTT broker.")
+    words.add_argument("--broker", default="mqtt://127.0.0.1:1883", help="mqtt://[user:password@]host:port")
+    words.add_argument("--site", default="casino")
+    words.add_argument("--jackpot", default="main")
+    words.add_argument("--tables", type=int, default=4, metavar="N", help="play tables t1 to tN")
+    words.add_argument("--boxes", type=int, default=7, metavar="N", help="boxes at each table")
+    words.add_argument("--displays", type=int, default=1, metavar="N")
+    words.add_argument("--speed", type=float, default=1.0, help="1 is a real table, 20 is twenty times as fast")
+    words.add_argument("--seed", type=int, default=0, help="the same seed gives the same cards and people")
+    words.add_argument("--rounds", type=int, metavar="N", help="end after N rounds at each table")
+    words.add_argument("--seconds", type=float, metavar="S", help="end after S seconds")
+    words.add_argument("--faults", default="", help="rates by message: duplicate=0.01,garbage=0.01 or all=0.01")
+    words.add_argument("--rig", action="append", default=[], metavar="T:B:HAND@N", help="t1:3:royal_flush@7")
+    books = words.add_mutually_exclusive_group()
+    books.add_argument("--config", type=Path, help="reconcile with `jackpot rounds` of this configuration")
+    books.add_argument("--books", type=Path, help="reconcile with rows from `jackpot rounds --json` in this file")
+    return words
+
+
+def main() -> None:
+    """Run a floor; 0 where the books are equal, 1 where they differ, 2 where it could not be run."""
+    said = options().parse_args()
+    try:
+        sys.exit(asyncio.run(_run(said)))
+    except (AddressError, BooksError, FaultError, FloorError, RigError) as problem:
+        sys.stderr.write(f"{problem}\n")
+        sys.exit(FAILED)
+    except KeyboardInterrupt:
+        sys.stderr.write("stopped without a reconciliation\n")
+        sys.exit(FAILED)
+
+
+def _floor(said: argparse.Namespace) -> Floor:
+    if said.tables < 1:
+        raise FloorError("a floor has at least one table")
+    return Floor(
+        [f"t{number}" for number in range(1, said.tables + 1)],
+        boxes=said.boxes,
+        displays=max(1, said.displays),
+        site=said.site,
+        jackpot=said.jackpot,
+        broker=Broker.of(said.broker),
+        speed=said.speed,
+        seed=said.seed,
+        shoe=Shoe(said.seed, [Rig.parse(text) for text in said.rig]),
+        faults=Faults.parse(said.faults, seed=said.seed),
+    )
+
+
+async def _run(said: argparse.Namespace) -> int:
+    floor = _floor(said)
+    screen = Console(highlight=False)
+    if not screen.is_terminal:
+        screen = Console(highlight=False, width=max(screen.width, PLAIN_WIDTH))
+    ended = asyncio.Event()
+    async with floor:
+        await _meet_the_controller(floor, screen)
+        with _ended_by_signals(ended):
+            await _play(floor, said, screen, ended)
+        for table in floor.snapshot().tables:
+            if table.phase == "pending":
+                screen.print(f"{table.table} round {table.round} still awaits a supervisor.")
+    if not floor.played:
+        raise FloorError("no round was played: no controller opened one in time")
+    result = floor.reconcile(await _books(floor, said))
+    screen.print(view.reconciliation(result))
+    return EQUAL if result.is_equal else DIFFERENT
+
+
+async def _meet_the_controller(floor: Floor, screen: Console) -> None:
+    """Wait a moment for every table's state; a controller may also come later, a table that it does not know not."""
+    missing = await floor.missing_tables(CONTROLLER_SECONDS)
+    if len(missing) == len(floor.felts):
+        screen.print("No controller has spoken yet; the tables wait for it.")
+    elif missing:
+        raise FloorError(f"the controller does not know {', '.join(missing)}: ask for fewer tables, or add them")
+
+
+async def _play(floor: Floor, said: argparse.Namespace, screen: Console, ended: asyncio.Event) -> None:
+    """Play, with a live view in a terminal or a line now and then elsewhere."""
+    title = f" {said.site} · {said.jackpot} · speed {said.speed:g} "
+    watch = asyncio.create_task(_live(floor, screen, title) if screen.is_terminal else _log(floor, screen))
+    try:
+        await floor.play(said.rounds, until=ended, seconds=said.seconds)
+        await floor.stop()
+    finally:
+        watch.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await watch
+
+
+async def _live(floor: Floor, screen: Console, title: str) -> None:
+    def frame() -> RenderableType:
+        return view.drawn(floor.snapshot(), title, screen.height)
+
+    with Live(frame(), console=screen, auto_refresh=False, vertical_overflow="crop") as live:
+        try:
+            while True:
+                await asyncio.sleep(1 / FRAMES_A_SECOND)
+                live.update(frame(), refresh=True)
+        finally:
+            live.update(frame(), refresh=True)
+
+
+async def _log(floor: Floor, screen: Console) -> None:
+    while True:
+        screen.print(view.progress(floor.snapshot()), soft_wrap=True, markup=False)
+        await asyncio.sleep(LOG_SECONDS)
+
+
+async def _books(floor: Floor, said: argparse.Namespace) -> Books | None:
+    if said.books is not None:
+        return read_books_file(said.books)
+    if said.config is not None:
+        return await ask_books(said.config, said.jackpot, floor.played)
+    return None
+
+
+@contextlib.contextmanager
+def _ended_by_signals(ended: asyncio.Event) -> Iterator[None]:
+    """The first Ctrl-C ends the play tidily, the second at once."""
+    loop = asyncio.get_running_loop()
+
+    def end() -> None:
+        ended.set()
+        loop.remove_signal_handler(signal.SIGINT)
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, end)
+    try:
+        yield
+    finally:
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.remove_signal_handler(number)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,191 @@
+"""One device's connection to the broker: kept for ever, with a will that says when it is gone.
+
+Messages are taken in the inner paho client's callback and published without waiting for each: what matters is repeated
+until it is answered, and the rest is retained and said again after every connect.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import random
+import socket
+import ssl
+from collections.abc import Callable
+from typing import Any, Final, NamedTuple
+from urllib.parse import unquote, urlsplit
+
+import aiomqtt
+from paho.mqtt.client import MQTT_ERR_SUCCESS
+from paho.mqtt.client import Client as Paho
+
+from hardware_sim.messages import encoded
+
+KEEPALIVE_SECONDS: Final = 10
+CONNECT_SECONDS: Final = 10
+FIRST_WAIT_SECONDS: Final = 0.1
+LONGEST_WAIT_SECONDS: Final = 5.0
+CUT_SECONDS: Final = 0.01
+ONLINE: Final = encoded({"state": "online"})
+OFFLINE: Final = encoded({"state": "offline"})
+
+Heard = Callable[[str, bytes], None]
+
+_log: Final = logging.getLogger("hardware_sim")
+_log.addHandler(logging.NullHandler())
+_log.propagate = False
+"""Connections break here on purpose; `Connection.problem` keeps the last reason."""
+
+
+class AddressError(ValueError):
+    """A broker's address that is not understood."""
+
+
+class Broker(NamedTuple):
+    """Where a broker is, and who we say we are."""
+
+    host: str = "127.0.0.1"
+    port: int = 1883
+    username: str | None = None
+    password: str | None = None
+    tls: bool = False
+
+    @classmethod
+    def of(cls, url: str) -> Broker:
+        """The broker a URL names: mqtt://host:1883 or mqtts://user:password@host:8883."""
+        parts = urlsplit(url)
+        ports = {"mqtt": 1883, "mqtts": 8883}
+        try:
+            port = parts.port or ports[parts.scheme]
+        except (KeyError, ValueError):
+            raise AddressError("the broker's address is not understood: write mqtt://host:1883 or mqtts://…") from None
+        if not parts.hostname:
+            raise AddressError("the broker's address names no host: write mqtt://host:1883")
+        name = unquote(parts.username) if parts.username else None
+        word = unquote(parts.password) if parts.password else None
+        return cls(parts.hostname, port, name, word, tls=parts.scheme == "mqtts")
+
+    def __str__(self) -> str:
+        return f"{'mqtts' if self.tls else 'mqtt'}://{self.host}:{self.port}"
+
+
+class Connection:
+    """One client id at the broker, connected again whenever it breaks."""
+
+    def __init__(  # noqa: PLR0913 - one argument for each thing a connection is made of
+        self,
+        broker: Broker,
+        client_id: str,
+        *,
+        status_topic: str,
+        topics: list[str],
+        on_message: Heard,
+        on_connect: Callable[[], None],
+    ) -> None:
+        self._broker = broker
+        self._client_id = client_id
+        self._status_topic = status_topic
+        self._topics = topics
+        self._on_message = on_message
+        self._on_connect = on_connect
+        self._client: aiomqtt.Client | None = None
+        self._away_until = 0.0
+        self._is_cut = False
+        self._task: asyncio.Task[None] | None = None
+        self.online = asyncio.Event()
+        self.connects = 0
+        self.problem = ""
+
+    def start(self) -> None:
+        """Begin to be connected."""
+        self._task = asyncio.get_running_loop().create_task(self._run(), name=self._client_id)
+
+    async def close(self) -> None:
+        """Say goodbye and go; the will stays unsaid, the same words are said by ourselves."""
+        if self._task is None:
+            return
+        if self._client is not None and self.online.is_set():
+            with contextlib.suppress(aiomqtt.MqttError):
+                await self._client.publish(self._status_topic, OFFLINE, qos=1, retain=True, timeout=2)
+        self._task.cancel()
+        with contextlib.suppress(asyncio.CancelledError, aiomqtt.MqttError):
+            await self._task
+        self._task = None
+
+    def publish(self, topic: str, payload: bytes, *, retain: bool = False) -> bool:
+        """Say something; False where it cannot be said now."""
+        paho = self._paho
+        if paho is None or self._is_cut or not paho.is_connected():
+            return False
+        return paho.publish(topic, payload, 1, retain).rc == MQTT_ERR_SUCCESS
+
+    def cut(self, *, away_seconds: float = 0.0) -> None:
+        """Break the socket without a goodbye, so that the will is said; stay away at least so long.
+
+        What was said before still gets out, a tick later: a message that is lost is another fault.
+        """
+        loop = asyncio.get_running_loop()
+        self._away_until = loop.time() + away_seconds
+        self._is_cut = True
+        self.online.clear()
+        sock = self._paho.socket() if self._paho is not None else None
+        if isinstance(sock, socket.socket):
+            loop.call_later(CUT_SECONDS, _break, sock)
+
+    @property
+    def _paho(self) -> Paho | None:
+        return self._client._client if self._client is not None else None  # noqa: SLF001 - the seam described above
+
+    async def _run(self) -> None:
+        wait = FIRST_WAIT_SECONDS
+        while True:
+            try:
+                await self._once()
+            except (aiomqtt.MqttError, OSError) as error:
+                self.problem = str(error)
+            if self.online.is_set() or self._client is not None:
+                wait = FIRST_WAIT_SECONDS
+            self.online.clear()
+            self._client = None
+            away = self._away_until - asyncio.get_running_loop().time()
+            await asyncio.sleep(max(away, random.uniform(wait / 2, wait)))  # noqa: S311 - spreads reconnects
+            wait = min(2 * wait, LONGEST_WAIT_SECONDS)
+
+    async def _once(self) -> None:
+        async with self._new_client() as client:
+            self._client, self._is_cut = client, False
+            self.connects += 1
+            await client.publish(self._status_topic, ONLINE, qos=1, retain=True)
+            await client.subscribe([(topic, 1) for topic in self._topics])
+            self.online.set()
+            self._on_connect()
+            async for _ in client.messages:  # nothing comes this way; it ends when the connection does
+                pass
+
+    def _new_client(self) -> aiomqtt.Client:
+        client = aiomqtt.Client(
+            self._broker.host,
+            self._broker.port,
+            username=self._broker.username,
+            password=self._broker.password,
+            identifier=self._client_id,
+            logger=_log,
+            clean_session=True,
+            will=aiomqtt.Will(self._status_topic, OFFLINE, qos=1, retain=True),
+            keepalive=KEEPALIVE_SECONDS,
+            timeout=CONNECT_SECONDS,
+            tls_context=ssl.create_default_context() if self._broker.tls else None,
+            socket_options=[(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)],
+        )
+        client._client.on_message = self._arrived  # noqa: SLF001 - the seam described above
+        return client
+
+    def _arrived(self, _client: Any, _userdata: Any, message: Any) -> None:  # noqa: ANN401 - paho's callback
+        if not self._is_cut:
+            self._on_message(message.topic, bytes(message.payload))
+
+
+def _break(sock: socket.socket) -> None:
+    with contextlib.suppress(OSError):
+        sock.shutdown(socket.SHUT_RDWR)

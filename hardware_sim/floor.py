@@ -1,0 +1,289 @@
+"""A floor: any number of tables with their pads and dealer terminals, displays, and one notebook.
+
+async with Floor(tables=["t1", "t2"], speed=20) as floor:
+    await floor.play(rounds=10)
+    await floor.stop()
+    assert floor.reconcile().is_equal
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from types import TracebackType
+from typing import Final, NamedTuple, Self
+
+from hardware_sim.books import FROM_STATES, Books, Reconciliation, compared
+from hardware_sim.connection import Broker
+from hardware_sim.dealer import Dealer, Resume, Supervisor
+from hardware_sim.display import Display
+from hardware_sim.faults import Faults
+from hardware_sim.felt import Felt
+from hardware_sim.messages import Meter, Win
+from hardware_sim.notebook import Notebook, RoundKey, Sum
+from hardware_sim.pad import Pad
+from hardware_sim.player import Habits, People
+from hardware_sim.setting import Setting, new_nonce
+from hardware_sim.shoe import MOST_BOXES, Shoe
+from hardware_sim.tempo import Tempo
+from hardware_sim.topics import Topics
+
+CONNECT_SECONDS: Final = 10.0
+STOP_SECONDS: Final = 30.0
+CONNECT_AT_ONCE: Final = 20
+
+Device = Pad | Dealer | Display
+
+
+class FloorError(Exception):
+    """A floor that cannot be built or played."""
+
+
+class TableView(NamedTuple):
+    """A table as one sees it from afar."""
+
+    table: str
+    phase: str
+    round: int
+    boxes: tuple[str, ...]
+    """Of each box: `lit`, `dark`, `folded` or `offline`."""
+    suspended: str | None
+    wagered_cents: int
+
+
+class Snapshot(NamedTuple):
+    """Everything a view shows, at one moment."""
+
+    seconds: float
+    meter: Meter | None
+    tables: tuple[TableView, ...]
+    wins: tuple[Win, ...]
+    won: int
+    rounds: int
+    sent: int
+    repeated: int
+    unanswered: int
+    verdicts: Mapping[str, int]
+    rejected: Mapping[str, int]
+    commands: int
+    faults: Mapping[str, int]
+    online: int
+    devices: int
+
+
+class Floor:
+    """Devices for tables of one jackpot, at one broker; what people decide follows from the seed."""
+
+    def __init__(  # noqa: PLR0913 - one argument for each thing a floor is made of
+        self,
+        tables: Sequence[str] = ("t1",),
+        *,
+        boxes: int = 7,
+        displays: int = 1,
+        site: str = "casino",
+        jackpot: str = "main",
+        broker: Broker | None = None,
+        speed: float = 1.0,
+        seed: int = 0,
+        shoe: Shoe | None = None,
+        faults: Faults | None = None,
+        habits: Habits | None = None,
+        supervisor: Supervisor | None = None,
+        resume: Resume | None = None,
+    ) -> None:
+        if not 1 <= boxes <= MOST_BOXES:
+            raise FloorError(f"a table has 1 to {MOST_BOXES} boxes here, because one deck serves no more")
+        if speed <= 0:
+            raise FloorError("the speed must be above 0")
+        self.notebook = Notebook()
+        self.faults = faults or Faults(seed=seed)
+        self.shoe = shoe or Shoe(seed)
+        self._setting = Setting(
+            broker or Broker(), Topics(site), jackpot, Tempo(speed), self.faults, self.notebook, new_nonce()
+        )
+        self.felts: dict[str, Felt] = {}
+        self.pads: dict[str, Pad] = {}
+        self.dealers: dict[str, Dealer] = {}
+        for table in tables:
+            felt = Felt(table, boxes, self.shoe, People(seed, table, habits or Habits(), self.shoe))
+            self.felts[table] = felt
+            self.pads.update({pad.name: pad for pad in (Pad(felt, box, self._setting) for box in range(1, boxes + 1))})
+            self.dealers[table] = Dealer(felt, self._setting, supervisor, resume)
+        self.displays = [Display(f"sim-display-{number}", self._setting) for number in range(1, displays + 1)]
+        self._playing: dict[str, asyncio.Task[None]] = {}
+        self._started_at = time.monotonic()
+        self._stopped = False
+
+    @property
+    def devices(self) -> list[Device]:
+        """Every device of the floor."""
+        return [*self.pads.values(), *self.dealers.values(), *self.displays]
+
+    def device(self, name: str) -> Device:
+        """The device of this name: `t1/3`, `t1/dealer` or `sim-display-1`."""
+        for device in self.devices:
+            if device.name == name:
+                return device
+        raise FloorError(f"there is no device {name}: a pad is t1/3, a dealer terminal t1/dealer")
+
+    async def __aenter__(self) -> Self:
+        self._started_at = time.monotonic()
+        devices = self.devices
+        for first in range(0, len(devices), CONNECT_AT_ONCE):
+            some = devices[first : first + CONNECT_AT_ONCE]
+            for device in some:
+                device.connection.start()
+            try:
+                async with asyncio.timeout(CONNECT_SECONDS):
+                    await asyncio.gather(*(device.connection.online.wait() for device in some))
+            except TimeoutError:
+                problem = next((d.connection.problem for d in some if d.connection.problem), "no answer")
+                await self._close()
+                raise FloorError(f"the broker at {self._setting.broker} cannot be reached: {problem}") from None
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if kind is None:
+            await self.stop()
+        await self._close()
+
+    async def play(
+        self, rounds: int | None = None, *, until: asyncio.Event | None = None, seconds: float | None = None
+    ) -> None:
+        """Play so many more rounds at every table, or until an event or a time; rounds in hand are left in hand."""
+        for table, dealer in self.dealers.items():
+            if table not in self._playing:
+                self._playing[table] = asyncio.create_task(dealer.play(rounds), name=dealer.name)
+        ended = asyncio.create_task(until.wait()) if until is not None else None
+        tasks = set(self._playing.values())
+        try:
+            await _until_done(tasks, ended, seconds)
+        finally:
+            if ended is not None:
+                ended.cancel()
+        self._playing = {table: task for table, task in self._playing.items() if not task.done()}
+
+    async def stop(self, limit_seconds: float = STOP_SECONDS) -> bool:
+        """Finish the rounds in hand, take no more wagers, wait for every answer; whether all came in time."""
+        if self._stopped:
+            return self.notebook.is_quiet and not self._playing
+        self._stopped = True
+        limit = time.monotonic() + limit_seconds
+        for pad in self.pads.values():
+            pad.stop_wagering()
+        for dealer in self.dealers.values():
+            dealer.stop()
+        for table, task in self._playing.items():
+            if self.felts[table].seen is None:
+                task.cancel()
+        if self._playing:
+            done, _ = await asyncio.wait(self._playing.values(), timeout=limit_seconds)
+            self._playing = {table: task for table, task in self._playing.items() if task not in done}
+            for task in done:
+                if not task.cancelled():
+                    task.result()
+        for pad in self.pads.values():
+            pad.clear_up()
+        return await self.wait_for(lambda: self.notebook.is_quiet, limit - time.monotonic()) and not self._playing
+
+    async def missing_tables(self, limit_seconds: float) -> list[str]:
+        """The tables whose state nobody has told, after waiting so long for them."""
+        await self.wait_for(lambda: all(felt.seen for felt in self.felts.values()), limit_seconds)
+        return [table for table, felt in self.felts.items() if felt.seen is None]
+
+    async def wait_for(self, reached: Callable[[], bool], limit_seconds: float) -> bool:
+        """Wait for something to become true; whether it did in time."""
+        limit = time.monotonic() + limit_seconds
+        while not reached():
+            if time.monotonic() > limit:
+                return False
+            await asyncio.sleep(0.02)
+        return True
+
+    @property
+    def played(self) -> list[RoundKey]:
+        """The rounds of this run."""
+        return [(table, number) for table, felt in self.felts.items() for number in felt.booked]
+
+    @property
+    def booked_by_states(self) -> dict[RoundKey, Sum]:
+        """What the tables' own states told of each round: the lit boxes times the wager."""
+        return {(table, number): told for table, felt in self.felts.items() for number, told in felt.booked.items()}
+
+    def reconcile(self, books: Books | None = None, *, source: str = "the controller's books") -> Reconciliation:
+        """What the pads believe against the books; without books, against what the tables' states told."""
+        booked = self.booked_by_states if books is None else books
+        believed = self.notebook.believed
+        return Reconciliation(
+            FROM_STATES if books is None else source,
+            compared({*self.played, *believed}, believed, booked),
+            len(self.notebook.unanswered),
+            tuple(self.notebook.contradictions),
+        )
+
+    def snapshot(self) -> Snapshot:
+        """Everything a view shows, now."""
+        display = self.displays[0] if self.displays else None
+        book = self.notebook
+        dealers = self.dealers.values()
+        return Snapshot(
+            seconds=time.monotonic() - self._started_at,
+            meter=display.shown if display else None,
+            tables=tuple(self._table_view(table) for table in self.felts),
+            wins=tuple(display.wins.values()) if display else (),
+            won=display.won if display else 0,
+            rounds=sum(len(felt.booked) for felt in self.felts.values()),
+            sent=book.sent,
+            repeated=book.repeated + sum(dealer.repeated for dealer in dealers),
+            unanswered=len(book.unanswered),
+            verdicts=Counter(book.verdicts),
+            rejected=Counter(book.rejected),
+            commands=sum(dealer.commands for dealer in dealers),
+            faults={fault.value: count for fault, count in self.faults.struck.items() if count},
+            online=sum(device.connection.online.is_set() for device in self.devices),
+            devices=len(self.devices),
+        )
+
+    def _table_view(self, table: str) -> TableView:
+        felt = self.felts[table]
+        state = felt.seen
+        cents = sum(told.cents for told in felt.booked.values())
+        boxes = tuple(self._box_view(table, box) for box in range(1, felt.boxes + 1))
+        if state is None:
+            return TableView(table, "unknown", 0, boxes, None, cents)
+        return TableView(table, state.phase, state.round, boxes, state.suspended, cents)
+
+    def _box_view(self, table: str, box: int) -> str:
+        pad, state = self.pads[f"{table}/{box}"], self.felts[table].seen
+        if not pad.connection.online.is_set():
+            return "offline"
+        if state is not None and box in state.folded:
+            return "folded"
+        return "lit" if pad.lamp is not None and pad.lamp.lit else "dark"
+
+    async def _close(self) -> None:
+        for task in self._playing.values():
+            task.cancel()
+        await asyncio.gather(*self._playing.values(), return_exceptions=True)
+        self._playing = {}
+        for pad in self.pads.values():
+            pad.close()
+        await asyncio.gather(*(device.connection.close() for device in self.devices))
+
+
+async def _until_done(tasks: set[asyncio.Task[None]], ended: asyncio.Task[bool] | None, seconds: float | None) -> None:
+    """Wait for all tasks, or the end; a task that fails fails the caller."""
+    limit = None if seconds is None else time.monotonic() + seconds
+    while tasks and not (ended is not None and ended.done()):
+        left = None if limit is None else limit - time.monotonic()
+        if left is not None and left <= 0:
+            return
+        waited: set[asyncio.Task[None] | asyncio.Task[bool]] = {*tasks, ended} if ended is not None else {*tasks}
+        done, _ = await asyncio.wait(waited, timeout=left, return_when=asyncio.FIRST_COMPLETED)
+        for task in done & tasks:
+            task.result()
+        tasks -= done

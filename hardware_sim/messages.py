@@ -1,0 +1,195 @@
+"""The protocol's messages, as devices read and write them; what cannot be read is None, and a device goes on."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from functools import lru_cache
+from typing import Any, Final, NamedTuple, TypeVar
+
+REMEMBERED_STATES: Final = 512
+
+Plain = dict[str, Any]
+T = TypeVar("T")
+
+
+class Mark(NamedTuple):
+    """Which state a message speaks of: the controller's epoch and the jackpot's audit sequence."""
+
+    epoch: int
+    seq: int
+
+
+NO_MARK = Mark(-1, -1)
+
+
+class Answer(NamedTuple):
+    """What a lamp answers to a pad's message."""
+
+    wager_id: str | None
+    verdict: str
+    reason: str | None
+
+
+class Lamp(NamedTuple):
+    """The whole truth about a box."""
+
+    round: int
+    lit: bool
+    wager_id: str | None
+    answer: Answer | None
+    mark: Mark
+
+
+class Payout(NamedTuple):
+    """A prize as a table's state or a reply tells it."""
+
+    box: int
+    hand: str
+    amount_cents: int
+    status: str
+
+
+class TableState(NamedTuple):
+    """A table's round and phase."""
+
+    round: int
+    phase: str
+    jackpot: str
+    wager_cents: int
+    boxes: int
+    lit: tuple[int, ...]
+    folded: tuple[int, ...]
+    declared: Mapping[int, tuple[str, ...]]
+    payouts: tuple[Payout, ...]
+    suspended: str | None
+    mark: Mark
+
+
+class Reply(NamedTuple):
+    """The answer to one command."""
+
+    command_id: str
+    ok: bool
+    error: str | None
+    message: str | None
+    result: Plain
+
+
+class Meter(NamedTuple):
+    """The meter, with the prizes that await confirmation."""
+
+    amount_cents: int
+    text: str
+    state: str
+    pending: int
+    mark: Mark
+
+
+class Win(NamedTuple):
+    """A prize, for the celebration."""
+
+    win_id: str
+    table: str
+    round: int
+    box: int
+    hand: str
+    amount_cents: int
+    status: str
+
+
+class Controller(NamedTuple):
+    """Whether a jackpot's controller is there."""
+
+    online: bool
+    epoch: int
+
+
+def encoded(message: Plain) -> bytes:
+    """A message as it goes on the wire."""
+    return json.dumps(message, separators=(",", ":")).encode()
+
+
+def now() -> str:
+    """The time, as the protocol writes it."""
+    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def read_lamp(payload: bytes) -> Lamp | None:
+    """A lamp."""
+    return _read(payload, _lamp)
+
+
+@lru_cache(maxsize=REMEMBERED_STATES)
+def read_state(payload: bytes) -> TableState | None:
+    """A table's state; every device of a table reads the same one."""
+    return _read(payload, _state)
+
+
+def read_reply(payload: bytes) -> Reply | None:
+    """A reply to a dealer terminal."""
+    return _read(payload, _reply)
+
+
+def read_meter(payload: bytes) -> Meter | None:
+    """A meter."""
+    return _read(payload, _meter)
+
+
+def read_win(payload: bytes) -> Win | None:
+    """A win."""
+    return _read(payload, lambda m: Win(*(m[name] for name in Win._fields)))
+
+
+def read_controller(payload: bytes) -> Controller | None:
+    """What a controller, or its will, says of itself."""
+    return _read(payload, lambda m: Controller(m["state"] == "online", int(m["epoch"])))
+
+
+def read_payouts(rows: list[Plain]) -> tuple[Payout, ...]:
+    """Prizes, in payout order."""
+    return tuple(Payout(row["box"], row["hand"], row["amount_cents"], row["status"]) for row in rows)
+
+
+def _read(payload: bytes, made: Callable[[Plain], T]) -> T | None:
+    try:
+        return made(json.loads(payload))
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return None
+
+
+def _mark(message: Plain) -> Mark:
+    return Mark(int(message["epoch"]), int(message["seq"]))
+
+
+def _lamp(message: Plain) -> Lamp:
+    told = message["answer"]
+    answer = Answer(told["wager_id"], told["verdict"], told["reason"]) if told else None
+    return Lamp(message["round"], message["lit"], message["wager_id"], answer, _mark(message))
+
+
+def _state(message: Plain) -> TableState:
+    return TableState(
+        round=int(message["round"]),
+        phase=message["phase"],
+        jackpot=message["jackpot"],
+        wager_cents=int(message["wager_cents"]),
+        boxes=int(message["boxes"]),
+        lit=tuple(message["lit"]),
+        folded=tuple(message["folded"]),
+        declared={int(box): tuple(cards) for box, cards in message["declared"].items()},
+        payouts=read_payouts(message["payouts"]),
+        suspended=message["suspended"],
+        mark=_mark(message),
+    )
+
+
+def _reply(message: Plain) -> Reply:
+    return Reply(message["command_id"], message["ok"], message.get("error"), message.get("message"), message)
+
+
+def _meter(message: Plain) -> Meter:
+    return Meter(
+        int(message["amount_cents"]), message["text"], message["state"], len(message["pending"]), _mark(message)
+    )

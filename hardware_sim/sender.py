@@ -1,0 +1,45 @@
+"""How a device says what must be answered: once as the faults let it, then the same again until told to stop."""
+
+from __future__ import annotations
+
+from hardware_sim.connection import Connection
+from hardware_sim.faults import Fault, Faults, garbage
+from hardware_sim.messages import Plain, encoded
+
+
+class Sender:
+    """One device's way to one topic."""
+
+    def __init__(self, device: str, connection: Connection, topic: str, faults: Faults) -> None:
+        self._device = device
+        self._connection = connection
+        self._topic = topic
+        self._faults = faults
+        self._kept_back: list[bytes] = []
+        self._spoiled = 0
+
+    def say(self, message: Plain, own_id: str) -> None:
+        """Say something for the first time; what is dropped or kept back, its device believes to be said."""
+        payload = encoded(message)
+        if self._strikes(Fault.GARBAGE):
+            self._spoiled += 1
+            self._publish(garbage(message, f"{own_id}-g{self._spoiled}", self._faults.luck(self._device)))
+        late, self._kept_back = self._kept_back, []
+        if self._strikes(Fault.REORDER):
+            self._kept_back.append(payload)
+        elif not self._strikes(Fault.DROP):
+            self._publish(payload)
+            if self._strikes(Fault.DUPLICATE):
+                self._publish(payload)
+        for earlier in late:
+            self._publish(earlier)
+
+    def repeat(self, message: Plain) -> None:
+        """Say the same again."""
+        self._publish(encoded(message))
+
+    def _strikes(self, fault: Fault) -> bool:
+        return self._faults.strikes(fault, self._device)
+
+    def _publish(self, payload: bytes) -> None:
+        self._connection.publish(self._topic, payload)

@@ -1,0 +1,35 @@
+"""What every device of a floor is given."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from itertools import count
+from typing import NamedTuple
+
+from hardware_sim.connection import Broker
+from hardware_sim.faults import Faults
+from hardware_sim.notebook import Notebook
+from hardware_sim.tempo import Tempo
+from hardware_sim.topics import Topics
+
+
+class Setting(NamedTuple):
+    """Where the devices of a floor speak, how fast they live, and what goes wrong."""
+
+    broker: Broker
+    topics: Topics
+    jackpot: str
+    tempo: Tempo
+    faults: Faults
+    notebook: Notebook
+    nonce: str
+
+    def ids(self, prefix: str) -> Iterator[str]:
+        """Ids that never come again, neither in this run nor in another."""
+        return (f"{prefix}-{self.nonce}-{number:06d}" for number in count(1))
+
+
+def new_nonce() -> str:
+    """What tells one run from every other."""
+    return f"{time.time_ns() // 1_000_000:x}"

@@ -1,0 +1,185 @@
+"""A pad repeats until it is answered, believes what the lamp says, and ignores what is older than it has seen."""
+
+import asyncio
+import json
+from contextlib import asynccontextmanager
+
+from scripted_controller import WAGER_CENTS, Table, controller, reached
+
+from hardware_sim.connection import Broker
+from hardware_sim.faults import Faults
+from hardware_sim.felt import Felt
+from hardware_sim.notebook import Notebook, Sum
+from hardware_sim.pad import Pad
+from hardware_sim.player import Habits, People
+from hardware_sim.setting import Setting, new_nonce
+from hardware_sim.shoe import Shoe
+from hardware_sim.tempo import Tempo
+from hardware_sim.topics import Topics
+
+EAGER = Habits(play=1, wager=1, misplace=0, fold=0, void_hand=0, void_round=0)
+
+
+def run(scene, broker, **more):
+    async def whole():
+        async with pad_and_controller(broker, f"pad-{scene.__name__}", **more) as (pad, scripted):
+            await scene(pad, scripted)
+
+    asyncio.run(whole())
+
+
+@asynccontextmanager
+async def pad_and_controller(broker: Broker, site: str, habits=EAGER):
+    async with controller(broker, site, ["t1"]) as scripted:
+        setting = Setting(broker, Topics(site), "main", Tempo(100), Faults(), Notebook(), new_nonce())
+        shoe = Shoe(0)
+        pad = Pad(Felt("t1", 7, shoe, People(0, "t1", habits, shoe)), 3, setting)
+        pad.felt, pad.notebook = pad._felt, setting.notebook
+        pad.faults = setting.faults
+        pad.connection.start()
+        await reached(lambda: pad.felt.seen is not None)
+        try:
+            yield pad, scripted
+        finally:
+            pad.close()
+            await pad.connection.close()
+
+
+def open_round(scripted, number=1):
+    scripted.seq += 1
+    scripted.tables["t1"] = Table(number, "open")
+    scripted.say_lamps("t1")
+    scripted.say_state("t1")
+
+
+def wagers_heard(scripted):
+    return [json.loads(payload) for topic, payload in scripted.heard if topic.endswith("/wager")]
+
+
+def test_a_wager_is_repeated_unchanged_until_the_lamp_answers(broker):
+    async def repeats(pad, scripted):
+        scripted.deaf_to_wagers = 2
+        open_round(scripted)
+        await reached(lambda: pad.lamp is not None and pad.lamp.lit)
+        heard = wagers_heard(scripted)
+        assert len(heard) == 3
+        assert heard[0] == heard[1] == heard[2]
+        assert (heard[0]["round"], heard[0]["amount_cents"], heard[0]["ante"]) == (1, WAGER_CENTS, True)
+        assert pad.notebook.is_quiet
+        assert pad.notebook.believed == {("t1", 1): Sum(1, WAGER_CENTS)}
+        await reached(lambda: scripted.shown.get("tables/t1/pads/3/shown", {}).get("lit") is True)
+
+    run(repeats, broker)
+
+
+def test_what_an_older_epoch_says_is_ignored(broker):
+    async def ignores(pad, scripted):
+        scripted.deaf_to_wagers = 1
+        open_round(scripted)
+        await reached(lambda: wagers_heard(scripted))
+        own_id = wagers_heard(scripted)[0]["wager_id"]
+        answer = {"wager_id": own_id, "verdict": "rejected", "reason": "no_ante"}
+        scripted.say_lamp("t1", 3, answer, mark=(scripted.epoch - 1, scripted.seq + 1000))
+        await reached(lambda: pad.lamp is not None and pad.lamp.lit)
+        assert not pad.notebook.rejected
+        assert pad.notebook.verdicts["accepted"] == 1
+
+    run(ignores, broker)
+
+
+def test_a_rejected_wager_is_not_believed(broker):
+    async def rejected(pad, scripted):
+        scripted.tables["t1"] = Table(1, "open", suspended="display")
+        scripted.seq += 1
+        scripted.say_state("t1")
+        await reached(lambda: pad.notebook.rejected)
+        assert pad.notebook.rejected == {"table_suspended": 1}
+        assert sum(told.cents for told in pad.notebook.believed.values()) == 0
+
+    run(rejected, broker)
+
+
+def test_a_voided_wager_is_asked_about_and_another_one_put(broker):
+    async def voided(pad, scripted):
+        open_round(scripted)
+        await reached(lambda: pad.lamp is not None and pad.lamp.lit)
+        first = pad.lamp.wager_id
+        scripted.seq += 1
+        scripted.void("t1", 3)
+        scripted.say_state("t1")
+        await reached(lambda: pad.lamp.lit and pad.lamp.wager_id != first)
+        assert pad.notebook.verdicts == {"returned": 1, "accepted": 1}
+        assert pad.notebook.believed == {("t1", 1): Sum(1, WAGER_CENTS)}
+
+    run(voided, broker)
+
+
+def test_a_round_voided_behind_its_back_is_asked_about(broker):
+    async def voided_later(pad, scripted):
+        open_round(scripted)
+        await reached(lambda: pad.lamp is not None and pad.lamp.lit)
+        scripted.tables["t1"].phase = "closed"
+        scripted.do_void_round("t1", scripted.tables["t1"], {})
+        scripted.seq += 1
+        scripted.say_state("t1")
+        pad.felt.end(1)
+        await reached(lambda: pad.notebook.is_quiet)
+        assert pad.notebook.verdicts["returned"] == 1
+        assert pad.notebook.believed == {("t1", 1): Sum(0, 0)}
+
+    run(voided_later, broker)
+
+
+def test_a_wager_held_back_into_the_next_round_is_refused_there(broker):
+    async def held_back(pad, scripted):
+        pad.faults.order("delay", "t1/3")
+        open_round(scripted)
+        await reached(lambda: pad.notebook.sent == 1)
+        open_round(scripted, 2)
+        await reached(lambda: pad.notebook.is_quiet and pad.notebook.sent == 2)
+        assert scripted.rejected == {"stale_round": 1, None: 0}
+        assert pad.notebook.believed == {("t1", 1): Sum(0, 0), ("t1", 2): Sum(1, WAGER_CENTS)}
+
+    run(held_back, broker)
+
+
+def test_a_power_cycle_forgets_and_the_retained_lamp_reminds(broker):
+    async def cycled(pad, scripted):
+        open_round(scripted)
+        await reached(lambda: pad.lamp is not None and pad.lamp.lit)
+        pad.power_cycle()
+        assert pad.lamp is None
+        await reached(lambda: scripted.statuses.get("t1/pads/3") == "offline")
+        await reached(lambda: scripted.statuses["t1/pads/3"] == "online" and pad.lamp is not None and pad.lamp.lit)
+        assert pad.connection.connects == 2
+        assert len(wagers_heard(scripted)) == 1
+
+    run(cycled, broker)
+
+
+def test_a_wager_lost_in_a_power_cycle_is_cleared_up_when_the_round_is_over(broker):
+    async def lost(pad, scripted):
+        scripted.deaf_to_wagers = 1
+        pad.faults.order("power_cycle", "t1/3")
+        open_round(scripted)
+        await reached(lambda: pad.lamp is not None and pad.lamp.lit)
+        assert len({wager["wager_id"] for wager in wagers_heard(scripted)}) == 2
+        assert not pad.notebook.is_quiet
+        pad.felt.end(1)
+        await reached(lambda: pad.notebook.is_quiet)
+        assert pad.notebook.believed == {("t1", 1): Sum(1, WAGER_CENTS)}
+        assert pad.notebook.verdicts == {"accepted": 1, "rejected": 1}
+
+    run(lost, broker)
+
+
+def test_an_answer_that_contradicts_an_earlier_one_is_noted(broker):
+    async def contradicted(pad, scripted):
+        open_round(scripted)
+        await reached(lambda: pad.lamp is not None and pad.lamp.lit)
+        answer = {"wager_id": pad.lamp.wager_id, "verdict": "rejected", "reason": "no_ante"}
+        scripted.say_lamp("t1", 3, answer)
+        await reached(lambda: pad.notebook.contradictions)
+        assert pad.notebook.believed == {("t1", 1): Sum(1, WAGER_CENTS)}
+
+    run(contradicted, broker)

@@ -1,0 +1,236 @@
+"""What system tests are made of: real brokers, the daemon as a process, and a client that waits for what it wants."""
+
+import json
+import os
+import queue
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+import urllib.error
+import urllib.request
+import uuid
+from contextlib import contextmanager
+from pathlib import Path
+
+import paho.mqtt.client as paho
+
+LIMIT_SECONDS = 20
+REPO = Path(__file__).parent.parent.parent
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def wait_until(condition, what="it", seconds=LIMIT_SECONDS):
+    """The condition's value, once it is true."""
+    until = time.monotonic() + seconds
+    while time.monotonic() < until:
+        value = condition()
+        if value:
+            return value
+        time.sleep(0.01)
+    raise AssertionError(f"{what} did not happen within {seconds} s")
+
+
+@contextmanager
+def mosquitto(folder, port=None):
+    """Debian's Mosquitto on a port of its own, killed at the end."""
+    port = port or free_port()
+    config = Path(folder) / f"mosquitto-{port}.conf"
+    config.write_text(
+        f"listener {port} 127.0.0.1\nallow_anonymous true\nset_tcp_nodelay true\npersistence false\n"
+        "max_inflight_messages 500\nmax_queued_messages 20000\nlog_type error\n"
+    )
+    process = subprocess.Popen(["mosquitto", "-c", str(config)], stderr=subprocess.DEVNULL)
+    try:
+        wait_until(lambda: takes_connections(port), "mosquitto")
+        yield port
+    finally:
+        process.kill()
+        process.wait()
+
+
+def takes_connections(port):
+    try:
+        socket.create_connection(("127.0.0.1", port), 1).close()
+    except OSError:
+        return False
+    return True
+
+
+class _From(dict):
+    """Where each topic is read from, unless it was read since."""
+
+    def __init__(self, start):
+        super().__init__()
+        self.start = start
+
+    def get(self, topic, _default):
+        return super().get(topic, self.start)
+
+
+class Client:
+    """An MQTT client of a test: what it hears is kept, in order, until it is asked for."""
+
+    def __init__(self, port, site, *topics, client_id="", clean=True, will=None):
+        self.root = f"jackpot/v1/{site}"
+        self.all, self._read, self._news = [], _From(0), threading.Condition()
+        self.paho = paho.Client(paho.CallbackAPIVersion.VERSION2, client_id=client_id, clean_session=clean)
+        self.paho.on_message = self._on_message
+        self._subscribed = queue.Queue()
+        self.paho.on_subscribe = lambda *_: self._subscribed.put(True)
+        if will is not None:
+            self.paho.will_set(f"{self.root}/{will[0]}", json.dumps(will[1]), 1, retain=True)
+        self.paho.connect("127.0.0.1", port, 60)
+        self.paho.socket().setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self.paho.loop_start()
+        for topic in topics:
+            self.paho.subscribe(f"{self.root}/{topic}", 1)
+            self._subscribed.get(timeout=LIMIT_SECONDS)
+
+    def _on_message(self, _client, _userdata, message):
+        try:
+            body = json.loads(message.payload)
+        except ValueError:
+            body = None
+        with self._news:
+            self.all.append((message.topic.removeprefix(f"{self.root}/"), body))
+            self._news.notify_all()
+
+    def say(self, topic, body, retain=False):
+        payload = body if isinstance(body, str | bytes) else json.dumps(body)
+        self.paho.publish(f"{self.root}/{topic}", payload, 1, retain).wait_for_publish(LIMIT_SECONDS)
+
+    def wait(self, topic, holds=lambda _body: True, seconds=LIMIT_SECONDS):
+        """The next message on this topic for which this holds; each topic is read from where it was read last."""
+        until = time.monotonic() + seconds
+        at = self._read.get(topic, 0)
+        with self._news:
+            while True:
+                while at < len(self.all):
+                    found, body = self.all[at]
+                    at += 1
+                    if found == topic and body is not None and holds(body):
+                        self._read[topic] = at
+                        return body
+                if not self._news.wait(until - time.monotonic()):
+                    heard = [body for found, body in self.all if found == topic]
+                    raise AssertionError(f"nothing such on {topic} within {seconds} s; heard {heard[-5:]}")
+
+    def command(self, table, command_id, kind, **fields):
+        """Send a dealer's command; the reply to it."""
+        self.say(f"tables/{table}/dealer/command", {"command_id": command_id, "type": kind, **fields})
+        return self.wait(f"tables/{table}/dealer/reply", lambda reply: reply["command_id"] == command_id)
+
+    def wager(self, table, box, wager_id, number, **other):
+        """Send a wager; the lamp that answers it."""
+        body = {"wager_id": wager_id, "round": number, "amount_cents": 200, "ante": True, **other}
+        self.say(f"tables/{table}/pads/{box}/wager", body)
+        return self.lamp(table, box, wager_id)
+
+    def lamp(self, table, box, wager_id):
+        answered = lambda lamp: lamp["answer"] and lamp["answer"]["wager_id"] == wager_id  # noqa: E731
+        return self.wait(f"tables/{table}/pads/{box}/lamp", answered)
+
+    def skip(self):
+        """Forget what was heard so far."""
+        with self._news:
+            self._read = _From(len(self.all))
+
+    def close(self):
+        self.paho.disconnect()
+        self.paho.loop_stop()
+
+
+class Site:
+    """A site in a folder, and its daemon as a process."""
+
+    def __init__(self, folder, broker, *, tables=3, database=None, **settings):
+        self.folder, self.http, self.metrics = Path(folder), free_port(), free_port()
+        self.settings = {"HTTP": f"127.0.0.1:{self.http}", "METRICS": f"127.0.0.1:{self.metrics}", **settings}
+        self.process, self.starts, self.id = None, 0, f"casino-{uuid.uuid4().hex[:8]}"
+        database = database or "sqlite:///jackpot.db"
+        made = self.run(
+            "init", "--site", self.id, "--tables", str(tables), "--broker", broker, "--database", database, "--json"
+        )
+        assert made.returncode == 0, made.stderr
+        self.tokens = list(json.loads(made.stdout)["tokens"].values())
+
+    @property
+    def environment(self):
+        own = {f"JACKPOT_{name.upper()}": str(value) for name, value in self.settings.items()}
+        return {**os.environ, "PYTHONPATH": str(REPO), **own}
+
+    def run(self, *arguments):
+        command = [sys.executable, "-m", "jackpot", *arguments]
+        return subprocess.run(
+            command, cwd=self.folder, env=self.environment, capture_output=True, text=True, timeout=120, check=False
+        )
+
+    def answer(self, *arguments):
+        done = self.run(*arguments, "--json")
+        assert done.returncode == 0, done.stderr
+        return json.loads(done.stdout)
+
+    @property
+    def log(self):
+        return (self.folder / "serve.log").read_text()
+
+    def start(self, *, wait=True):
+        """Start the daemon; it is ready when it has said so after this start."""
+        self.starts += 1
+        with (self.folder / "serve.log").open("a") as log:
+            command = [sys.executable, "-m", "jackpot", "serve"]
+            self.process = subprocess.Popen(command, cwd=self.folder, env=self.environment, stderr=log)
+        if wait:
+            self.wait_ready()
+        return self.process
+
+    def wait_ready(self):
+        def ready():
+            assert self.process.poll() is None, self.log[-2_000:]
+            return self.log.count('"serving"') >= self.starts and takes_connections(self.http)
+
+        wait_until(ready, "the daemon")
+
+    def kill(self):
+        self.process.send_signal(signal.SIGKILL)
+        self.process.wait()
+
+    def stop(self):
+        """Ask it to end; its exit code."""
+        if self.process is None or self.process.poll() is not None:
+            return None
+        self.process.terminate()
+        return self.process.wait(timeout=LIMIT_SECONDS)
+
+    def act(self, path, body=None, token=0, **headers):
+        """An operator's act over HTTP: (status, answer)."""
+        request = urllib.request.Request(
+            f"http://127.0.0.1:{self.http}/api/v1/{path}",
+            json.dumps(body or {}).encode(),
+            {"Authorization": f"Bearer {self.tokens[token]}", "Content-Type": "application/json", **headers},
+        )
+        try:
+            with urllib.request.urlopen(request, timeout=LIMIT_SECONDS) as reply:
+                return reply.status, json.load(reply)
+        except urllib.error.HTTPError as error:
+            return error.code, json.load(error)
+
+    def metric(self, name):
+        """A metric's value, by its line's beginning."""
+        with urllib.request.urlopen(f"http://127.0.0.1:{self.metrics}/metrics", timeout=LIMIT_SECONDS) as reply:
+            lines = [line for line in reply.read().decode().splitlines() if line.startswith(name)]
+        return sum(float(line.rsplit(" ", 1)[1]) for line in lines)
+
+    def verified(self):
+        """Nothing is wrong with the trail, and the state is what its events give."""
+        done = self.run("audit", "verify")
+        assert done.returncode == 0, done.stdout + done.stderr
+        return True

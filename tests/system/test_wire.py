@@ -1,0 +1,251 @@
+"""The protocol over real brokers: the daemon is a process, the devices are MQTT clients."""
+
+import json
+import subprocess
+
+import pytest
+
+from jackpot.wire import messages
+
+ROYAL = ["As", "Ks", "Qs", "Js", "Ts"]
+FLUSH = ["Kh", "Jh", "4h", "3h", "2h"]
+EVERYTHING = ("tables/#", "jackpots/#")
+
+
+@pytest.fixture
+def floor(port, new_site, new_client):
+    """A daemon with a client that hears everything it says."""
+    site = new_site(port)
+    client = new_client(port, site.id, *EVERYTHING)
+    site.start()
+    return site, client
+
+
+def test_a_whole_round_with_a_royal_from_the_first_lamp_to_the_confirmation(floor):
+    site, client = floor
+    assert client.command("t1", "c1", "open_round") == {"command_id": "c1", "ok": True, "round": 1}
+    lamp = client.wager("t1", 3, "w1", 1)
+    assert (lamp["lit"], lamp["wager_id"], lamp["round"]) == (True, "w1", 1)
+    assert lamp["answer"] == {"wager_id": "w1", "verdict": "accepted", "reason": None}
+    meter = client.wait("jackpots/main/meter", lambda m: m["amount_cents"] == 1_000_140)
+    assert (meter["text"], meter["state"], meter["pending"]) == ("$10,001.40", "live", [])
+    assert client.command("t1", "c2", "close_wagers", round=1) == {
+        "command_id": "c2", "ok": True, "lit": [3], "unconfirmed": [],
+    }  # fmt: skip
+    told = client.command("t1", "c3", "declare", round=1, box=3, cards=ROYAL)
+    assert (told["hand"], told["qualifies"], told["amount_cents"]) == ("royal_flush", True, 1_000_140)
+    settled = client.command("t1", "c4", "settle", round=1)
+    (payout,) = settled["payouts"]
+    assert (payout["box"], payout["amount_cents"], payout["status"]) == (3, 1_000_140, "pending")
+    win = client.wait("jackpots/main/wins")
+    state = client.wait("tables/t1/state", lambda s: s["phase"] == "pending")
+    assert (win["status"], win["amount_cents"], state["lit"], state["declared"]) == (
+        "pending",
+        1_000_140,
+        [3],
+        {"3": ROYAL},
+    )
+    meter = client.wait("jackpots/main/meter", lambda m: m["pending"])
+    assert meter["amount_cents"] == 1_000_000  # the reset
+    assert site.act("rounds/t1/1/confirm") == (200, {"payouts": [{**payout, "status": "paid"}]})
+    paid = client.wait("jackpots/main/wins")
+    assert (paid["win_id"], paid["status"]) == (win["win_id"], "paid")
+    dark = client.wait("tables/t1/pads/3/lamp", lambda lamp: not lamp["lit"])
+    assert (dark["answer"], dark["round"]) == (None, 1)
+    assert site.verified()
+
+
+def test_a_repeat_is_answered_again_and_posted_once_and_a_changed_one_is_refused(floor):
+    site, client = floor
+    client.command("t1", "c1", "open_round")
+    for _ in range(3):
+        assert client.wager("t1", 1, "w1", 1)["answer"]["verdict"] == "accepted"
+    assert client.wager("t1", 1, "w1", 1, amount_cents=100)["answer"]["reason"] == "wager_id_reused"
+    assert client.wager("t1", 1, "w2", 1)["answer"]["reason"] == "box_already_wagered"
+    assert client.wager("t1", 2, "w1", 1, amount_cents=100)["answer"]["reason"] == "wrong_amount"
+    assert client.wager("t1", 2, "w1", 1, ante=False)["answer"]["reason"] == "no_ante"
+    assert client.wager("t1", 2, "w1", 7)["answer"]["reason"] == "stale_round"
+    assert client.wager("t2", 2, "w1", 1)["answer"]["reason"] == "no_open_round"
+    assert client.wager("t1", 8, "w1", 1)["answer"]["reason"] == "unknown_box"
+    client.command("t1", "c2", "close_wagers", round=1)
+    assert client.wager("t1", 2, "w9", 1)["answer"]["reason"] == "wagers_closed"
+    assert client.command("t1", "c3", "settle", round=1)["ok"]
+    assert client.wager("t1", 1, "w1", 1)["answer"]["verdict"] == "accepted"
+    site.stop()
+    assert [row["wagers"] for row in site.answer("rounds")] == [1]
+
+
+@pytest.mark.parametrize(
+    ("payload", "wager_id"),
+    [
+        (b"", None),
+        (b"\xff\xfe", None),
+        (b"[1]", None),
+        (b'{"wager_id":"w1"', None),
+        (b'{"wager_id":"w1","round":1,"amount_cents":"200","ante":true}', "w1"),
+        (b'{"wager_id":"w1","round":1,"amount_cents":0,"ante":true}', "w1"),
+        (b'{"wager_id":"w1","round":1,"amount_cents":200}', "w1"),
+        (b'{"wager_id":"w1","round":"1","amount_cents":200,"ante":true}', "w1"),
+        (b'{"wager_id":"w 1","round":1,"amount_cents":200,"ante":true}', None),
+        (b'{"wager_id":"w1","round":1,"amount_cents":200,"ante":true,"x":"' + b"y" * 4_096 + b'"}', None),
+    ],
+)
+def test_what_cannot_be_read_is_answered_malformed_and_the_stream_goes_on(one_floor, payload, wager_id):
+    _, client = one_floor
+    client.skip()
+    client.say("tables/t1/pads/5/wager", payload)
+    lamp = client.wait("tables/t1/pads/5/lamp")
+    assert lamp["answer"] == {"wager_id": wager_id, "verdict": "rejected", "reason": "malformed"}
+    assert client.wager("t1", 5, "fine", 99)["answer"]["verdict"] == "rejected"
+
+
+@pytest.fixture(scope="module")
+def one_floor(mosquitto_port, tmp_path_factory):
+    from machinery import Client, Site
+
+    site = Site(tmp_path_factory.mktemp("one"), f"mqtt://127.0.0.1:{mosquitto_port}")
+    client = Client(mosquitto_port, site.id, *EVERYTHING)
+    site.start()
+    yield site, client
+    client.close()
+    site.kill()
+
+
+def test_malformed_commands_are_answered_where_an_id_can_be_read_and_counted_where_not(one_floor):
+    site, client = one_floor
+    for body in ({"type": "nonsense"}, {"type": "settle"}, {"type": "declare", "round": 1, "box": 1, "cards": "As"}):
+        client.say("tables/t2/dealer/command", {"command_id": "bad", **body})
+        reply = client.wait("tables/t2/dealer/reply")
+        assert (reply["command_id"], reply["ok"], reply["error"]) == ("bad", False, "malformed")
+        assert reply["message"]
+    before = site.metric("jackpot_malformed_messages_total")
+    client.skip()
+    client.say("tables/t2/dealer/command", {"type": "open_round"})
+    assert client.command("t2", "good", "open_round")["ok"]
+    assert site.metric("jackpot_malformed_messages_total") == before + 1
+
+
+def test_a_command_is_carried_out_once_whatever_is_repeated(one_floor):
+    _, client = one_floor
+    first = client.command("t3", "same", "open_round")
+    assert first == client.command("t3", "same", "open_round") == {"command_id": "same", "ok": True, "round": 1}
+    assert client.command("t3", "same", "report_malfunction", equipment="x", note="y")["error"] == "command_id_reused"
+
+
+def test_everything_that_is_published_is_as_the_models_say(one_floor):
+    _, client = one_floor
+    client.command("t1", "m1", "open_round")
+    client.wager("t1", 1, "m1", 1)
+    client.command("t1", "m2", "void_round", round=1, reason="a test")
+    client.wait("tables/t1/state", lambda s: s["phase"] == "idle")
+    models = {
+        "lamp": messages.LampMessage,
+        "state": messages.TableStateMessage,
+        "meter": messages.MeterMessage,
+        "wins": messages.WinMessage,
+        "controller": messages.ControllerMessage,
+        "reply": messages.ReplyMessage,
+    }
+    seen = set()
+    for topic, body in client.all:
+        kind = topic.rsplit("/", 1)[1]
+        if kind in models and body is not None:
+            seen.add(kind)
+            told = models[kind].model_validate(body)
+            assert kind == "reply" or set(body) == set(type(told).model_fields)
+    assert seen >= {"lamp", "state", "meter", "controller", "reply"}
+
+
+def test_voided_wagers_go_back_and_the_void_is_told_for_ever(floor):
+    site, client = floor
+    client.command("t1", "c1", "open_round")
+    client.wager("t1", 1, "w1", 1)
+    client.wager("t1", 2, "w2", 1)
+    assert client.command("t1", "c2", "void_hand", round=1, box=1, reason="no ante after all")["returned_cents"] == 200
+    assert client.wait("tables/t1/pads/1/lamp", lambda lamp: not lamp["lit"])["answer"] is None
+    again = client.wager("t1", 1, "w1", 1)["answer"]
+    assert again == {"wager_id": "w1", "verdict": "returned", "reason": "no ante after all"}
+    assert client.wager("t1", 1, "w3", 1)["lit"]
+    client.command("t1", "c3", "close_wagers", round=1)
+    assert client.command("t1", "c4", "void_round", round=1, reason="misdeal")["error"] == "needs_supervisor"
+    assert site.act("rounds/t1/1/void", {"reason": "misdeal"}) == (200, {"returned_cents": 400})
+    client.wait("tables/t1/pads/2/lamp", lambda lamp: not lamp["lit"])
+    assert client.wager("t1", 2, "w2", 1)["answer"]["verdict"] == "returned"
+    site.stop()
+    assert site.answer("pools")[0]["meter_cents"] == 1_000_000
+    assert site.verified()
+
+
+def test_after_a_restart_the_epoch_is_higher_and_all_retained_state_is_there(floor, port, new_client):
+    site, client = floor
+    client.command("t1", "c1", "open_round")
+    client.wager("t1", 1, "w1", 1)
+    epoch = client.wait("jackpots/main/meter", lambda m: m["amount_cents"] == 1_000_140)["epoch"]
+    assert site.stop() == 0
+    assert client.wait("jackpots/main/controller", lambda c: c["state"] == "offline") == {
+        "state": "offline",
+        "epoch": epoch,
+    }
+    site.start()
+    assert client.wait("jackpots/main/controller", lambda c: c["state"] == "online")["epoch"] == epoch + 1
+    client.wait("jackpots/main/meter", lambda m: m["epoch"] == epoch + 1)
+    late = new_client(port, site.id, *EVERYTHING)
+    state = late.wait("tables/t1/state")
+    assert (state["phase"], state["lit"], state["epoch"]) == ("open", [1], epoch + 1)
+    assert late.wait("tables/t1/pads/1/lamp", lambda lamp: lamp["lit"])["wager_id"] == "w1"
+    assert client.wager("t1", 1, "w1", 1)["answer"]["verdict"] == "accepted"
+
+
+def test_wagers_sent_while_the_controller_is_away_are_answered_when_it_is_back(floor):
+    site, client = floor
+    client.command("t1", "c1", "open_round")
+    site.kill()
+    client.skip()
+    for box in range(1, 8):
+        body = {"wager_id": f"w{box}", "round": 1, "amount_cents": 200, "ante": True}
+        client.say(f"tables/t1/pads/{box}/wager", body)
+    site.start()
+    for box in range(1, 8):
+        assert client.lamp("t1", box, f"w{box}")["answer"]["verdict"] == "accepted"
+    assert site.stop() == 0
+    assert site.answer("rounds")[0]["wagers"] == 7
+
+
+def test_a_killed_controller_is_announced_by_its_will_and_a_late_will_is_contradicted(floor):
+    site, client = floor
+    epoch = client.wait("jackpots/main/controller", lambda c: c["state"] == "online")["epoch"]
+    site.kill()
+    assert client.wait("jackpots/main/controller", lambda c: c["state"] == "offline")["epoch"] == epoch
+    site.start()
+    client.wait("jackpots/main/controller", lambda c: c == {"state": "online", "epoch": epoch + 1})
+    client.say("jackpots/main/controller", {"state": "offline", "epoch": epoch}, retain=True)
+    client.wait("jackpots/main/controller", lambda c: c["state"] == "offline")
+    assert client.wait("jackpots/main/controller", lambda c: c["state"] == "online")["epoch"] == epoch + 1
+
+
+def test_an_epoch_that_the_broker_remembers_is_exceeded(floor):
+    site, client = floor
+    site.stop()
+    client.say("jackpots/main/controller", {"state": "offline", "epoch": 40}, retain=True)
+    client.skip()
+    site.start()
+    assert client.wait("jackpots/main/controller", lambda c: c["state"] == "online")["epoch"] == 41
+    client.say("jackpots/main/controller", {"state": "online", "epoch": 60}, retain=True)
+    assert client.wait("jackpots/main/meter", lambda m: m["epoch"] > 41)["epoch"] == 61
+    assert client.command("t1", "c1", "open_round")["ok"]
+
+
+def test_mosquittos_own_tools_can_play(one_floor, mosquitto_port):
+    site, client = one_floor
+    client.skip()
+    topic = f"{client.root}/tables/t2/dealer/command"
+    body = json.dumps({"command_id": "by-hand", "type": "report_malfunction", "equipment": "shoe", "note": "jammed"})
+    where = ["-h", "127.0.0.1", "-p", str(mosquitto_port)]
+    subprocess.run(["mosquitto_pub", *where, "-q", "1", "-t", topic, "-m", body], check=True, timeout=30)
+    assert client.wait("tables/t2/dealer/reply", lambda r: r["command_id"] == "by-hand")["ok"]
+    heard = subprocess.run(
+        ["mosquitto_sub", *where, "-t", f"{client.root}/tables/t2/state", "-C", "1", "-W", "10"],
+        check=True, timeout=30, capture_output=True, text=True,
+    )  # fmt: skip
+    assert json.loads(heard.stdout)["suspended"] == "dealer_report"
+    assert site.act("tables/t2/resume", {"note": "mended"}) == (200, {})
