@@ -4,15 +4,11 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import contextlib
-import signal
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Final, NoReturn
 
-from rich.console import Console, RenderableType
-from rich.live import Live
+from rich.console import Console
 
 from hardware_sim import view
 from hardware_sim.books import Books, BooksError, ask_books, read_books_file
@@ -20,14 +16,12 @@ from hardware_sim.connection import AddressError, Broker
 from hardware_sim.faults import FaultError, Faults
 from hardware_sim.floor import Floor, FloorError
 from hardware_sim.shoe import Rig, RigError, Shoe
+from hardware_sim.stage import Programme, ended_by_signals, new_screen, show
 
 EQUAL: Final = 0
 DIFFERENT: Final = 1
 FAILED: Final = 2
-FRAMES_A_SECOND: Final = 6
-LOG_SECONDS: Final = 2.0
 CONTROLLER_SECONDS: Final = 2.0
-PLAIN_WIDTH: Final = 110
 
 
 class _Words(argparse.ArgumentParser):
@@ -91,14 +85,13 @@ def _floor(said: argparse.Namespace) -> Floor:
 
 async def _run(said: argparse.Namespace) -> int:
     floor = _floor(said)
-    screen = Console(highlight=False)
-    if not screen.is_terminal:
-        screen = Console(highlight=False, width=max(screen.width, PLAIN_WIDTH))
+    screen = new_screen()
     ended = asyncio.Event()
     async with floor:
         await _meet_the_controller(floor, screen)
-        with _ended_by_signals(ended):
-            await _play(floor, said, screen, ended)
+        with ended_by_signals(ended):
+            title = f" {said.site} · {said.jackpot} · speed {said.speed:g} "
+            await show(floor, screen, Programme(title, said.rounds, said.seconds, ended))
         for table in floor.snapshot().tables:
             if table.phase == "pending":
                 screen.print(f"{table.table} round {table.round} still awaits a supervisor.")
@@ -118,62 +111,12 @@ async def _meet_the_controller(floor: Floor, screen: Console) -> None:
         raise FloorError(f"the controller does not know {', '.join(missing)}: ask for fewer tables, or add them")
 
 
-async def _play(floor: Floor, said: argparse.Namespace, screen: Console, ended: asyncio.Event) -> None:
-    """Play, with a live view in a terminal or a line now and then elsewhere."""
-    title = f" {said.site} · {said.jackpot} · speed {said.speed:g} "
-    watch = asyncio.create_task(_live(floor, screen, title) if screen.is_terminal else _log(floor, screen))
-    try:
-        await floor.play(said.rounds, until=ended, seconds=said.seconds)
-        await floor.stop()
-    finally:
-        watch.cancel()
-        with contextlib.suppress(asyncio.CancelledError):
-            await watch
-
-
-async def _live(floor: Floor, screen: Console, title: str) -> None:
-    def frame() -> RenderableType:
-        return view.drawn(floor.snapshot(), title, screen.height)
-
-    with Live(frame(), console=screen, auto_refresh=False, vertical_overflow="crop") as live:
-        try:
-            while True:
-                await asyncio.sleep(1 / FRAMES_A_SECOND)
-                live.update(frame(), refresh=True)
-        finally:
-            live.update(frame(), refresh=True)
-
-
-async def _log(floor: Floor, screen: Console) -> None:
-    while True:
-        screen.print(view.progress(floor.snapshot()), soft_wrap=True, markup=False)
-        await asyncio.sleep(LOG_SECONDS)
-
-
 async def _books(floor: Floor, said: argparse.Namespace) -> Books | None:
     if said.books is not None:
         return read_books_file(said.books)
     if said.config is not None:
         return await ask_books(said.config, said.jackpot, floor.played)
     return None
-
-
-@contextlib.contextmanager
-def _ended_by_signals(ended: asyncio.Event) -> Iterator[None]:
-    """The first Ctrl-C ends the play tidily, the second at once."""
-    loop = asyncio.get_running_loop()
-
-    def end() -> None:
-        ended.set()
-        loop.remove_signal_handler(signal.SIGINT)
-
-    for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, end)
-    try:
-        yield
-    finally:
-        for number in (signal.SIGINT, signal.SIGTERM):
-            loop.remove_signal_handler(number)
 
 
 if __name__ == "__main__":

@@ -37,6 +37,7 @@ MAY_IMPORT = {
         "jackpot.clock",
         "jackpot.tokens",
         "jackpot",
+        "hardware_sim",
     },
     "jackpot": {
         "rules",

@@ -1,40 +1,167 @@
-"""`jackpot demo`: an example round on the terminal."""
+"""`jackpot demo`: everything in one process tree on embedded defaults, with a simulated floor to watch."""
 
 from __future__ import annotations
 
+import asyncio
 import json
-from typing import Any, Final
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any, Final, NamedTuple
 
-from jackpot import calculator
-from jackpot.cli.output import console
-from jackpot.cli.settle import show
+import typer
 
-EXAMPLE: Final[dict[str, Any]] = {
-    "rules": "canberra-poker-2016",
-    "pools": {"jackpot_cents": 4_876_543, "reserve_cents": 2_000_000},
-    "approved": {"fixed_prizes_from": "reserve", "reset_cents": 1_000_000},
-    "dealer": "Ah Kd 9c 5s 2d",
-    "max_payout_cents": 5_000_000,
-    "players": [
-        {"box": 7, "cards": "As Ks Qs Js Ts"},
-        {"box": 6, "cards": "9h 8h 7h 6h 5h"},
-        {"box": 5, "cards": "Kh Jh 4h 3h 2h"},
-        {"box": 3, "cards": "Jc Tc 9s 4d 2s"},
-        {"box": 2, "cards": "9d 8d 7d 6d 5d"},
-        {"box": 1, "cards": "Ac Kc Qc Jd Th"},
-    ],
-}
+from hardware_sim import Broker, Floor, Rig, Shoe, ask_books
+from hardware_sim.stage import Programme, ended_by_signals, new_screen, show
+from hardware_sim.view import money, reconciliation
+from jackpot.store.errors import StoreError
+from jackpot.wire.broker import free_port
 
-
-def example() -> str:
-    """The round as the JSON text that `jackpot settle` takes."""
-    wagers = {"ante_cents": 1_000, "bet_cents": 2_000, "jackpot_wager": True}
-    return json.dumps(EXAMPLE | {"players": [player | wagers for player in EXAMPLE["players"]]})
+SITE: Final = "demo"
+SPEED: Final = 6.0
+TABLES: Final = 4
+RIGS: Final = (Rig("t1", 3, "straight_flush", 3), Rig("t2", 5, "royal_flush", 7))
+RIGGED: Final = (
+    "The shoe is rigged for you: a straight flush at t1 in its 3rd round, a royal flush at t2 in its 7th; then honest."
+)
+READY_SECONDS: Final = 30.0
+UNWATCHED_SECONDS: Final = 120.0
+CONFIRM_SECONDS: Final = 8.0
+"""How long a win waits for the demonstration's supervisor, so that one sees it wait."""
 
 
-def demo() -> None:
-    """Settle an example round: a royal flush, two straight flushes and a flush at one table."""
-    screen = console()
-    screen.print("A round with a royal flush, two straight flushes and a flush, pools as at the lock:")
-    show(calculator.settle(calculator.read(example())), screen)
-    screen.print("Ask more: jackpot hand, jackpot odds, jackpot rules, jackpot settle --help")
+class Daemon(NamedTuple):
+    """The demonstration's controller: where it is, and who may act."""
+
+    folder: Path
+    broker: str
+    http: str
+    supervisor_token: str
+
+    def act(self, path: str) -> None:
+        """An act of the supervisor."""
+        request = urllib.request.Request(  # noqa: S310 - our own address
+            f"{self.http}/api/v1/{path}",
+            b"{}",
+            {"Authorization": f"Bearer {self.supervisor_token}", "Content-Type": "application/json"},
+        )
+        try:
+            urllib.request.urlopen(request, timeout=10).close()  # noqa: S310 - our own address
+        except urllib.error.HTTPError as error:
+            error.close()  # somebody else was quicker
+
+    def query(self, *arguments: str) -> Any:  # noqa: ANN401 - JSON
+        """What a command of ours answers."""
+        return _jackpot(self.folder, *arguments)
+
+
+def demo(
+    *,
+    seconds: Annotated[float | None, typer.Option(help="End after so many seconds; else at Ctrl-C.")] = None,
+    speed: Annotated[float, typer.Option(min=0.1, help="1 is a real table.")] = SPEED,
+    tables: Annotated[int, typer.Option(min=2, max=50, help="How many tables.")] = TABLES,
+    seed: Annotated[int, typer.Option(help="The same seed gives the same cards.")] = 7,
+) -> int:
+    """Run a broker, a store, the controller and a simulated floor, and watch it. Nothing is left behind."""
+    screen = new_screen()
+    limit = seconds if seconds is not None or screen.is_terminal else UNWATCHED_SECONDS
+    screen.print("Making a site, starting its broker and its controller …")
+    with daemon(tables) as controller:
+        screen.print(f"Operators' API: {controller.http}/openapi.json   devices: {controller.broker}")
+        floor = Floor(
+            [f"t{number}" for number in range(1, tables + 1)],
+            site=SITE,
+            broker=Broker.of(controller.broker),
+            speed=speed,
+            seed=seed,
+            shoe=Shoe(seed, RIGS),
+            supervisor=_confirm(controller),
+            resume=_resume(controller),
+        )
+        return asyncio.run(_watch(floor, controller, screen, limit))
+
+
+async def _watch(floor: Floor, daemon: Daemon, screen: Any, limit: float | None) -> int:  # noqa: ANN401 - rich's console
+    ended = asyncio.Event()
+    words = f"{RIGGED}\nOperators' API {daemon.http}   broker {daemon.broker}   Ctrl-C ends and reconciles"
+    async with floor:
+        with ended_by_signals(ended):
+            await show(
+                floor, screen, Programme(" Canberra Poker · progressive jackpot ", None, limit, ended, lambda: words)
+            )
+        result = floor.reconcile(await ask_books(daemon.folder / "jackpot.toml", "main", floor.played))
+    screen.print(reconciliation(result))
+    (pools,) = await asyncio.to_thread(daemon.query, "pools")
+    screen.print(f"Meter {money(pools['meter_cents'])}, reserve {money(pools['reserve_cents'])}.", style="bold")
+    verified = await asyncio.to_thread(daemon.query, "audit", "verify")
+    events = sum(chain["events"] for chain in verified)
+    screen.print(f"The audit trail verifies: {events} events, hash-chained, replayed to the same pools.")
+    return 0 if result.is_equal else 1
+
+
+def _confirm(daemon: Daemon) -> Any:  # noqa: ANN401 - the simulator's callback
+    async def confirm(table: str, number: int) -> None:
+        await asyncio.sleep(CONFIRM_SECONDS)
+        await asyncio.to_thread(daemon.act, f"rounds/{table}/{number}/confirm")
+
+    return confirm
+
+
+def _resume(daemon: Daemon) -> Any:  # noqa: ANN401 - the simulator's callback
+    async def resume(table: str) -> None:
+        await asyncio.sleep(CONFIRM_SECONDS)
+        await asyncio.to_thread(daemon.act, f"tables/{table}/resume")
+
+    return resume
+
+
+@contextmanager
+def daemon(tables: int) -> Iterator[Daemon]:
+    """A site in a folder of its own, served by a child process; both go when the demonstration does."""
+    folder = Path(tempfile.mkdtemp(prefix="jackpot-demo-"))
+    try:
+        made = _jackpot(folder, "init", "--site", SITE, "--tables", str(tables), "--broker", "embedded")
+        token = next(iter(made["tokens"].values()))
+        added = _jackpot(folder, "operator", "add", "supervisor", "--role", "supervisor", "--token", token)
+        broker, http = free_port(), free_port()
+        own = {"JACKPOT_EMBEDDED_PORT": str(broker), "JACKPOT_HTTP": f"127.0.0.1:{http}"}
+        with (folder / "serve.log").open("wb") as log:
+            serving = subprocess.Popen(
+                [sys.executable, "-m", "jackpot", "serve"],
+                cwd=folder, env={**os.environ, **own}, stderr=log, start_new_session=True,
+            )  # fmt: skip
+        try:
+            _wait_until_serving(serving, folder / "serve.log")
+            yield Daemon(folder, f"mqtt://127.0.0.1:{broker}", f"http://127.0.0.1:{http}", added["token"])
+        finally:
+            serving.terminate()
+            serving.wait()
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _wait_until_serving(serving: subprocess.Popen[bytes], log: Path) -> None:
+    until = time.monotonic() + READY_SECONDS
+    while time.monotonic() < until and serving.poll() is None:
+        if '"serving"' in log.read_text(encoding="utf-8", errors="replace"):
+            return
+        time.sleep(0.05)
+    last = log.read_text(encoding="utf-8", errors="replace").splitlines()[-1:]
+    raise StoreError(f"the controller did not start: {' '.join(last)}")
+
+
+def _jackpot(folder: Path, *arguments: str) -> Any:  # noqa: ANN401 - JSON
+    """What one of our commands answers, asked as anybody would."""
+    command = [sys.executable, "-m", "jackpot", *arguments, "--json"]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)  # noqa: S603 - our own
+    if done.returncode:
+        raise StoreError(done.stderr.strip())
+    return json.loads(done.stdout)

@@ -293,7 +293,7 @@ def test_rules_lists_the_instruments_and_their_clauses():
 
 @pytest.mark.parametrize(
     "arguments",
-    [("demo",), ("hand", "As Kd Qc Js Th"), ("odds",), ("odds", "--rules", "ultimate-texas-holdem-2025"), ("rules",)]
+    [("hand", "As Kd Qc Js Th"), ("odds",), ("odds", "--rules", "ultimate-texas-holdem-2025"), ("rules",)]
     + [("rules", instrument_id) for instrument_id in INSTRUMENTS],
     ids=" ".join,
 )

@@ -3,6 +3,7 @@
 import json
 import os
 import queue
+import shutil
 import signal
 import socket
 import subprocess
@@ -47,7 +48,9 @@ def mosquitto(folder, port=None):
         f"listener {port} 127.0.0.1\nallow_anonymous true\nset_tcp_nodelay true\npersistence false\n"
         "max_inflight_messages 500\nmax_queued_messages 20000\nlog_type error\n"
     )
-    process = subprocess.Popen(["mosquitto", "-c", str(config)], stderr=subprocess.DEVNULL)
+    process = subprocess.Popen(
+        [shutil.which("mosquitto") or "/usr/sbin/mosquitto", "-c", str(config)], stderr=subprocess.DEVNULL
+    )
     try:
         wait_until(lambda: takes_connections(port), "mosquitto")
         yield port

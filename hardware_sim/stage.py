@@ -1,0 +1,95 @@
+"""Where a floor is shown while it plays: a live view in a terminal, a line now and then elsewhere."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import signal
+from collections.abc import Callable, Iterator
+from typing import Final, NamedTuple
+
+from rich.console import Console, Group, RenderableType
+from rich.live import Live
+from rich.text import Text
+
+from hardware_sim import view
+from hardware_sim.floor import Floor
+
+FRAMES_A_SECOND: Final = 6
+LOG_SECONDS: Final = 2.0
+PLAIN_WIDTH: Final = 110
+
+
+class Programme(NamedTuple):
+    """What is played, how long, and the words under it."""
+
+    title: str
+    rounds: int | None
+    seconds: float | None
+    ended: asyncio.Event
+    words: Callable[[], str] = lambda: ""
+
+
+def new_screen() -> Console:
+    """A screen wide enough for a floor, also where nobody watches."""
+    screen = Console(highlight=False)
+    return screen if screen.is_terminal else Console(highlight=False, width=max(screen.width, PLAIN_WIDTH))
+
+
+async def show(floor: Floor, screen: Console, programme: Programme) -> None:
+    """Play the programme to its end, and have every wager answered."""
+    watch = asyncio.create_task(
+        _live(floor, screen, programme) if screen.is_terminal else _log(floor, screen, programme)
+    )
+    try:
+        await floor.play(programme.rounds, until=programme.ended, seconds=programme.seconds)
+        await floor.stop()
+    finally:
+        watch.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await watch
+
+
+async def _live(floor: Floor, screen: Console, programme: Programme) -> None:
+    def frame() -> RenderableType:
+        words = programme.words()
+        lines = words.count("\n") + 2 if words else 0
+        drawn = view.drawn(floor.snapshot(), programme.title, screen.height - lines)
+        return Group(drawn, Text(), Text(words, "grey74")) if words else drawn
+
+    with Live(frame(), console=screen, auto_refresh=False, vertical_overflow="crop") as live:
+        try:
+            while True:
+                await asyncio.sleep(1 / FRAMES_A_SECOND)
+                live.update(frame(), refresh=True)
+        finally:
+            live.update(frame(), refresh=True)
+
+
+async def _log(floor: Floor, screen: Console, programme: Programme) -> None:
+    said = ""
+    while True:
+        words = programme.words()
+        if words != said:
+            screen.print(words, soft_wrap=True, markup=False)
+            said = words
+        screen.print(view.progress(floor.snapshot()), soft_wrap=True, markup=False)
+        await asyncio.sleep(LOG_SECONDS)
+
+
+@contextlib.contextmanager
+def ended_by_signals(ended: asyncio.Event) -> Iterator[None]:
+    """The first Ctrl-C ends the play tidily, the second at once."""
+    loop = asyncio.get_running_loop()
+
+    def end() -> None:
+        ended.set()
+        loop.remove_signal_handler(signal.SIGINT)
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, end)
+    try:
+        yield
+    finally:
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.remove_signal_handler(number)
