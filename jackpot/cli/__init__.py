@@ -20,6 +20,7 @@ COMMANDS: Final = {
     "hand": ("hand", "hand"),
     "odds": ("odds", "odds"),
     "rules": ("rules", "rules"),
+    "protocol": ("protocol", "protocol"),
     "init": ("setup", "init"),
     "migrate": ("setup", "migrate"),
     "backup": ("setup", "backup"),

@@ -30,20 +30,45 @@ def _free_port():
         return probe.getsockname()[1]
 
 
+class Server:
+    """A server on a port of its own, which can be stopped and started again."""
+
+    def __init__(self, folder):
+        self._folder, self._data, self._port = folder, folder / "data", _free_port()
+        self.url = f"postgresql://jackpot@127.0.0.1:{self._port}/postgres"
+        _run(_program("initdb"), "-D", str(self._data), "-U", "jackpot", "-A", "trust", "-E", "UTF8", "--no-locale")
+
+    def start(self):
+        options = f"-p {self._port} -k {self._folder} -c listen_addresses=127.0.0.1 -c max_connections=200"
+        log = str(self._folder / "log")
+        _run(_program("pg_ctl"), "-D", str(self._data), "-l", log, "-w", "-o", options, "start")
+        self.runs = True
+
+    def stop(self):
+        _run(_program("pg_ctl"), "-D", str(self._data), "-m", "immediate", "-w", "stop")
+        self.runs = False
+
+
 @contextmanager
-def server():
-    """The address of a server that lives as long as the context."""
+def restartable():
+    """A running server that lives as long as the context, unless it is stopped before."""
     folder = Path(tempfile.mkdtemp(prefix="jackpot-postgres-"))
     try:
         if os.geteuid() == 0:
             shutil.chown(folder, "postgres", "postgres")
-        data, port = folder / "data", _free_port()
-        _run(_program("initdb"), "-D", str(data), "-U", "jackpot", "-A", "trust", "-E", "UTF8", "--no-locale")
-        options = f"-p {port} -k {folder} -c listen_addresses=127.0.0.1 -c max_connections=200"
-        _run(_program("pg_ctl"), "-D", str(data), "-l", str(folder / "log"), "-w", "-o", options, "start")
+        made = Server(folder)
+        made.start()
         try:
-            yield f"postgresql://jackpot@127.0.0.1:{port}/postgres"
+            yield made
         finally:
-            _run(_program("pg_ctl"), "-D", str(data), "-m", "immediate", "-w", "stop")
+            if made.runs:
+                made.stop()
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextmanager
+def server():
+    """The address of a server that lives as long as the context."""
+    with restartable() as made:
+        yield made.url

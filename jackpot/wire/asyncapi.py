@@ -1,0 +1,223 @@
+"""The protocol as an AsyncAPI 3.0 document, from the controller's point of view, generated from the message models."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any, Final
+
+from pydantic.json_schema import GenerateJsonSchema, JsonSchemaMode, models_json_schema
+
+from jackpot.wire import messages
+from jackpot.wire.catalogue import COMMANDS, QOS, TOPICS, Action, Command, Topic
+from jackpot.wire.codes import DEALER_ERRORS, REASONS
+from jackpot.wire.examples import EXAMPLES
+from jackpot.wire.messages import MOST_BYTES, Message
+from jackpot.wire.replies import CommandDoneMessage, CommandRefusedMessage
+
+Plain = dict[str, Any]
+
+_ABOUT: Final = f"""\
+What pads, dealer terminals and displays of a gaming floor say to a progressive jackpot controller, and hear from it.
+
+MQTT 3.1.1 is enough, MQTT 5 works too. A payload is one JSON object in UTF-8 of at most {MOST_BYTES} bytes; fields that
+are not named here are ignored. Money is integer cents. A device publishes only below its own node.
+
+What the controller says about a state carries `epoch` and `seq`. A receiver remembers the highest pair it has seen for
+a jackpot and drops anything older. On every connect the controller publishes all retained state afresh; an empty
+retained payload clears a table that was removed.
+
+Each jackpot has a persistent session of its own, with the client id `jackpot-{{site}}-{{jackpot}}`."""
+
+_PARAMETERS: Final[Mapping[str, Plain]] = {
+    "site": {"description": "The floor: 1 to 64 of A-Z a-z 0-9 _ . -"},
+    "table": {"description": "A gaming table: 1 to 64 of A-Z a-z 0-9 _ . -", "examples": ["t1"]},
+    "box": {"description": "A box of the table, as a plain decimal number.", "examples": ["3"]},
+    "jackpot": {"description": "A jackpot: 1 to 64 of A-Z a-z 0-9 _ . -", "examples": ["main"]},
+    "display": {"description": "A display: 1 to 64 of A-Z a-z 0-9 _ . -"},
+}
+
+_CORRELATED: Final[Mapping[type[Message], str]] = {
+    messages.WagerMessage: "/wager_id",
+    messages.LampMessage: "/answer/wager_id",
+    **{command.message: "/command_id" for command in COMMANDS},
+    CommandDoneMessage: "/command_id",
+    CommandRefusedMessage: "/command_id",
+}
+"""Where a message and its answer name the same id."""
+
+_RESULTS: Final = tuple(dict.fromkeys(command.result for command in COMMANDS))
+_ANSWERED_ON: Final = {"wager": "lamp", "dealer_command": "dealer_reply"}
+
+
+def document() -> Plain:
+    """The whole document; the same models always give the same one."""
+    return {
+        "asyncapi": "3.0.0",
+        "info": {"title": "Jackpot controller: wire protocol", "version": "1", "description": _ABOUT},
+        "defaultContentType": "application/json",
+        "channels": {topic.name: _channel(topic) for topic in TOPICS},
+        "operations": dict(operation for topic in TOPICS for operation in _operations(topic)),
+        "components": {
+            "messages": {name_of(model): _message(model) for topic in TOPICS for model in topic.messages},
+            "parameters": {name: dict(parameter) for name, parameter in _PARAMETERS.items()},
+            "schemas": _schemas(),
+        },
+    }
+
+
+def name_of(model: type[Message]) -> str:
+    """What the document calls a message; a command goes by its type."""
+    return re.sub(r"(?<!^)(?=[A-Z])", "_", model.__name__.removesuffix("Message")).lower()
+
+
+def _ref(*path: str) -> Plain:
+    return {"$ref": "/".join(("#", *path))}
+
+
+# Channels and operations.
+
+
+def _channel(topic: Topic) -> Plain:
+    kept = "Retained" if topic.retained else "Not retained"
+    return {
+        "address": topic.address,
+        "summary": f"{topic.what[0].upper()}{topic.what[1:]}.",
+        "description": f"From {topic.sender} to {topic.receiver}. {kept}, QoS {QOS}.",
+        "parameters": {name: _ref("components", "parameters", name) for name in re.findall(r"{(\w+)}", topic.address)},
+        "messages": {name_of(model): _ref("components", "messages", name_of(model)) for model in topic.messages},
+    }
+
+
+def _operations(topic: Topic) -> list[tuple[str, Plain]]:
+    if topic.name == "dealer_command":
+        return [(f"receive_{name_of(command.message)}", _command(topic, command)) for command in COMMANDS]
+    return [(f"{action}_{topic.name}", _operation(topic, action, topic.messages)) for action in topic.actions]
+
+
+def _operation(topic: Topic, action: Action, models: tuple[type[Message], ...]) -> Plain:
+    does = "publishes" if action == "send" else "listens to"
+    answered = {"reply": _reply(_ANSWERED_ON[topic.name])} if topic.name in _ANSWERED_ON else {}
+    return {
+        "action": action,
+        "channel": _ref("channels", topic.name),
+        "summary": f"The controller {does} this: {topic.what}.",
+        "messages": _messages_of(topic.name, models),
+        "bindings": {"mqtt": {"qos": QOS, "retain": topic.retained, "bindingVersion": "0.2.0"}},
+        **answered,
+    }
+
+
+def _command(topic: Topic, command: Command) -> Plain:
+    """One operation for each command, so that each can name its own result."""
+    when = "In any phase." if command.phase == "any" else f"Only while the table is `{command.phase}`."
+    return _operation(topic, "receive", (command.message,)) | {
+        "summary": command.note,
+        "description": f"{when} Answered with `{command.result.__name__}`, or refused.",
+        "x-result": _ref("components", "schemas", command.result.__name__),
+    }
+
+
+def _reply(channel: str) -> Plain:
+    answers = next(topic for topic in TOPICS if topic.name == channel).messages
+    return {"channel": _ref("channels", channel), "messages": _messages_of(channel, answers)}
+
+
+def _messages_of(channel: str, models: tuple[type[Message], ...]) -> list[Plain]:
+    return [_ref("channels", channel, "messages", name_of(model)) for model in models]
+
+
+# Messages.
+
+
+def _message(model: type[Message]) -> Plain:
+    name = name_of(model)
+    told: Plain = {
+        "name": name,
+        "title": name.replace("_", " ").capitalize(),
+        "summary": model.__doc__,
+        "description": _descriptions().get(model),
+        "correlationId": {"location": f"$message.payload#{_CORRELATED[model]}"} if model in _CORRELATED else None,
+        "payload": _payload(model),
+        "examples": [{"name": example, "payload": payload} for example, payload in _examples(model).items()],
+    }
+    return {key: value for key, value in told.items() if value is not None} | _codes(model)
+
+
+def _payload(model: type[Message]) -> Plain:
+    if model is CommandDoneMessage:
+        return {"anyOf": [_ref("components", "schemas", result.__name__) for result in _RESULTS]}
+    return _ref("components", "schemas", model.__name__)
+
+
+def _examples(model: type[Message]) -> Mapping[str, Plain]:
+    if model is CommandDoneMessage:
+        return {name: payload for result in _RESULTS for name, payload in EXAMPLES[result].items()}
+    return EXAMPLES[model]
+
+
+def _codes(model: type[Message]) -> Plain:
+    """The codes in their order, for programs that read the document."""
+    if model is messages.LampMessage:
+        return {"x-reasons-in-order": [code.value for code in REASONS]}
+    if model is CommandRefusedMessage:
+        return {"x-errors-in-order": [code.value for code in DEALER_ERRORS]}
+    return {}
+
+
+def _descriptions() -> Mapping[type[Message], str]:
+    """What a message's models cannot say about it."""
+    results = [f"`{name_of(command.message)}`: `{command.result.__name__}`" for command in COMMANDS]
+    return {
+        messages.WagerMessage: (
+            "A delayed wager is refused and never counted for another round, because it names its own. Sending the"
+            " same wager again is safe: it is posted once."
+        ),
+        messages.LampMessage: (
+            "`lit` and `wager_id` say what stands for the box; `answer` says what became of the pad's last message."
+            " `returned` means that the wager was voided, and its `reason` is the one given for the void."
+            f" A rejected wager has the first reason that applies:\n\n{_listed(REASONS)}"
+        ),
+        messages.MeterMessage: (
+            "A display that has heard nothing for 15 seconds, or reads that the jackpot's controller is offline,"
+            " shows that the meter is unavailable."
+        ),
+        messages.ControllerMessage: "A receiver ignores a lower epoch than it has seen, so a late will does no harm.",
+        CommandDoneMessage: (
+            "A repeat of a command that was carried out is answered the same again, and acts once. The result of each"
+            " command:\n\n" + "\n".join(f"- {result}" for result in results)
+        ),
+        CommandRefusedMessage: (
+            "A repeat of a refused command is judged afresh. `error` is the first that applies:\n\n"
+            + _listed(DEALER_ERRORS)
+        ),
+    }
+
+
+def _listed(codes: Mapping[Any, str]) -> str:
+    return "\n".join(f"{place}. `{code}`: {meaning}" for place, (code, meaning) in enumerate(codes.items(), 1))
+
+
+# Schemas.
+
+
+class _WithoutTitles(GenerateJsonSchema):
+    """A field's name is title enough."""
+
+    def field_title_should_be_set(self, schema: Any) -> bool:  # noqa: ANN401, ARG002 - as pydantic declares it
+        """No field needs one."""
+        return False
+
+
+def _schemas() -> Plain:
+    """Each model as it is read, where the controller listens, or as it is written, where it speaks."""
+    modes: dict[type[Message], JsonSchemaMode] = {}
+    for topic in TOPICS:
+        mode: JsonSchemaMode = "serialization" if "send" in topic.actions else "validation"
+        modes |= dict.fromkeys(topic.messages, mode)
+    modes |= dict.fromkeys(_RESULTS, "serialization")
+    _, found = models_json_schema(
+        list(modes.items()), ref_template="#/components/schemas/{model}", schema_generator=_WithoutTitles
+    )
+    schemas: Plain = found["$defs"]
+    return dict(sorted(schemas.items()))
