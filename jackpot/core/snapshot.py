@@ -1,4 +1,7 @@
-"""A jackpot's state as plain data and back: what the state tables hold, part by part."""
+"""A jackpot's state as plain data and back: what the state tables hold, part by part.
+
+Wagers are not among it: they have a table of their own, and would be written anew with every wager beside them.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,7 @@ from jackpot.core.state import (
     Round,
     Table,
     Wager,
-    WagerStatus,
+    wager_key,
 )
 
 WHOLE: Final = "jackpot"
@@ -33,10 +36,12 @@ def parts_of(jackpot: Jackpot, tables: Iterable[str] | None = None) -> dict[str,
     return {WHOLE: _plain_whole(jackpot)} | {f"table:{table}": _plain_table(jackpot.tables[table]) for table in chosen}
 
 
-def jackpot_of(parts: Mapping[str, Plain], balances: Mapping[str, int]) -> Jackpot:
-    """The state read back from its parts and the balances."""
+def jackpot_of(
+    parts: Mapping[str, Plain], balances: Mapping[str, int], wagers: Mapping[str, Iterable[Wager]]
+) -> Jackpot:
+    """The state read back from its parts, the balances, and the wagers of each table's last round."""
     whole = parts[WHOLE]
-    tables = [_table(plain) for part, plain in sorted(parts.items()) if part != WHOLE]
+    tables = [_table(plain, wagers.get(plain["id"], ())) for part, plain in sorted(parts.items()) if part != WHOLE]
     configs = [config_of(plain) for plain in whole["configs"]]
     return Jackpot(
         id=whole["id"],
@@ -73,7 +78,6 @@ def _plain_round(played: Round) -> Plain:
     return {
         "number": played.number,
         "config_version": played.config_version,
-        "wagers": dict(played.wagers),
         "folded": {str(box): reason for box, reason in played.folded.items()},
         "declared": {str(box): told for box, told in played.declared.items()},
         "payouts": played.payouts,
@@ -84,18 +88,18 @@ def _plain_round(played: Round) -> Plain:
     }
 
 
-def _table(plain: Plain) -> Table:
+def _table(plain: Plain, wagers: Iterable[Wager]) -> Table:
     played = plain["round"]
     commands = {key: (digest, answer) for key, (digest, answer) in plain["commands"].items()}
     values = {**plain, "phase": Phase(plain["phase"]), "commands": commands}
-    return Table(**{**values, "round": None if played is None else _round(played)})
+    return Table(**{**values, "round": None if played is None else _round(played, wagers)})
 
 
-def _round(plain: Plain) -> Round:
+def _round(plain: Plain, wagers: Iterable[Wager]) -> Round:
     return Round(
         number=plain["number"],
         config_version=plain["config_version"],
-        wagers={key: _wager(values) for key, values in plain["wagers"].items()},
+        wagers={wager_key(wager.box, wager.wager_id): wager for wager in wagers},
         folded={int(box): reason for box, reason in plain["folded"].items()},
         declared={int(box): Declaration(tuple(cards), cents) for box, (cards, cents) in plain["declared"].items()},
         payouts=tuple(_payout(values) for values in plain["payouts"]),
@@ -104,11 +108,6 @@ def _round(plain: Plain) -> Round:
         posted=plain["posted"],
         pooled=tuple((to_jackpot, to_reserve) for to_jackpot, to_reserve in plain["pooled"]),
     )
-
-
-def _wager(values: list[Any]) -> Wager:
-    wager = Wager(*values)
-    return wager._replace(status=WagerStatus(wager.status))
 
 
 def _payout(values: list[Any]) -> Payout:

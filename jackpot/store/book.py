@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
-from sqlalchemy import Connection, bindparam, insert, select, text, update
+from sqlalchemy import Connection, insert, select, text, update
 from sqlalchemy.exc import DBAPIError
 
 from jackpot.core.answers import Decision, Refused
@@ -16,18 +16,28 @@ from jackpot.core.events import Event, EventType
 from jackpot.core.evolve import evolve
 from jackpot.core.ledger import Account
 from jackpot.core.site import Site, SiteCommand, SiteEvent, decide_site, evolve_site, plain_site, site_of
-from jackpot.core.snapshot import jackpot_of, parts_of
+from jackpot.core.snapshot import WHOLE, jackpot_of, parts_of
 from jackpot.core.state import NEW, Jackpot
 from jackpot.store import tables
 from jackpot.store.bulk import insert_many
 from jackpot.store.chain import GENESIS, SITE, EventRow, canonical
 from jackpot.store.database import Database, explained
 from jackpot.store.errors import Fenced, Rejected
-from jackpot.store.memory import Memory, recalled_from
+from jackpot.store.memory import Memory, recalled_from, wagers_of_rounds
 from jackpot.store.projection import new_projection
 from jackpot.store.rows import linked, transfer_rows
 
 Outcome = Decision | Refused
+
+# Every batch begins and ends with these; as texts they need no building.
+_FENCE: Final = text(
+    "UPDATE chains SET seq = :seq, head = :head WHERE chain = :chain AND epoch = :epoch AND seq = :before"
+)
+_BALANCE: Final = text("UPDATE balances SET balance_cents = :cents WHERE chain = :chain AND account = :account")
+_STATE: Final = text(
+    "INSERT INTO states (chain, part, body) VALUES (:chain, :part, :body) "
+    "ON CONFLICT (chain, part) DO UPDATE SET body = excluded.body"
+)
 
 
 class Head(NamedTuple):
@@ -83,12 +93,8 @@ class Chain:
             connection.execute(update(tables.chains).where(mine).values(owner=""))
 
     def _fence(self, connection: Connection, after: Head) -> None:
-        mine = update(tables.chains).where(
-            tables.chains.c.chain == self.name,
-            tables.chains.c.epoch == self.head.epoch,
-            tables.chains.c.seq == self.head.seq,
-        )
-        if connection.execute(mine.values(seq=after.seq, head=after.hash)).rowcount != 1:
+        now = {"chain": self.name, "epoch": self.head.epoch, "before": self.head.seq}
+        if connection.execute(_FENCE, now | {"seq": after.seq, "head": after.hash}).rowcount != 1:
             connection.rollback()
             raise Fenced(f"the chain {self.name} is no longer written at epoch {self.head.epoch}: another took over")
 
@@ -264,16 +270,18 @@ class SiteBook:
         self.site = after
 
 
-def read_jackpot(connection: Connection, name: str) -> Jackpot:
+def read_jackpot(connection: Connection, chain: str) -> Jackpot:
     """A jackpot's state from the state tables; a chain with no event yet has none."""
-    parts = connection.execute(select(tables.states.c.part, tables.states.c.body).where(tables.states.c.chain == name))
+    parts = connection.execute(select(tables.states.c.part, tables.states.c.body).where(tables.states.c.chain == chain))
     plain = {part: json.loads(body) for part, body in parts}
     if not plain:
         return NEW
     held = connection.execute(
-        select(tables.balances.c.account, tables.balances.c.balance_cents).where(tables.balances.c.chain == name)
+        select(tables.balances.c.account, tables.balances.c.balance_cents).where(tables.balances.c.chain == chain)
     )
-    return jackpot_of(plain, dict.fromkeys(Account, 0) | {Account(a): cents for a, cents in held})
+    balances = dict.fromkeys(Account, 0) | {Account(a): cents for a, cents in held}
+    rounds = {part["id"]: part["round"]["number"] for name, part in plain.items() if name != WHOLE and part["round"]}
+    return jackpot_of(plain, balances, wagers_of_rounds(connection, chain, rounds))
 
 
 def read_site(connection: Connection) -> Site:
@@ -290,22 +298,15 @@ def write_balances(connection: Connection, chain: str, before: Jackpot, after: J
         )
         return
     changed = [
-        {"of": account.value, "cents": cents}
+        {"chain": chain, "account": account.value, "cents": cents}
         for account, cents in after.balances.items()
         if cents != before.balances[account]
     ]
     if changed:
-        one = update(tables.balances).where(
-            tables.balances.c.chain == chain, tables.balances.c.account == bindparam("of")
-        )
-        connection.execute(one.values(balance_cents=bindparam("cents")), changed)
+        connection.execute(_BALANCE, changed)
 
 
 def write_states(connection: Connection, chain: str, parts: dict[str, Any]) -> None:
     """Write the parts of a state that may have changed."""
     rows = [{"chain": chain, "part": part, "body": canonical(plain)} for part, plain in parts.items()]
-    statement = (
-        "INSERT INTO states (chain, part, body) VALUES (:chain, :part, :body) "
-        "ON CONFLICT (chain, part) DO UPDATE SET body = excluded.body"
-    )
-    connection.execute(text(statement), rows)
+    connection.execute(_STATE, rows)

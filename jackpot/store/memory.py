@@ -64,6 +64,7 @@ class _Key(NamedTuple):
 
 
 _WAGERS: Final = _Key("wagers", {"table_id": "text", "box": "int", "wager_id": "text"})
+_ROUNDS: Final = _Key("wagers", {"table_id": "text", "round": "bigint"})
 _COMMANDS: Final = _Key("commands", {"table_id": "text", "command_id": "text"})
 
 
@@ -80,6 +81,16 @@ def recalled_from(
     for table, command_id, digest, answer in _found(connection, chain, _COMMANDS, columns, ids):
         memory.commands[table, command_id] = digest, answer
     return memory
+
+
+def wagers_of_rounds(connection: Connection, chain: str, rounds: Mapping[str, int]) -> dict[str, list[Wager]]:
+    """The wagers of one round at each of these tables, in the order in which they came."""
+    found: dict[str, list[Wager]] = {table: [] for table in rounds}
+    columns = f"{_WAGER_COLUMNS}, seq"
+    rows = sorted(_found(connection, chain, _ROUNDS, columns, list(rounds.items())), key=lambda row: int(row[-1]))
+    for table, box, wager_id, *amounts, status, reason, _ in rows:
+        found[table].append(Wager._make((box, wager_id, *amounts, WagerStatus(status), reason)))
+    return found
 
 
 def _table_of(asked: Identified) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 from jackpot import metrics
 from jackpot.clock import now
@@ -16,7 +16,10 @@ from jackpot.wire.devices import Displays
 from jackpot.wire.topics import Topics
 from jackpot.wire.views import Mark, Plain
 
+BETWEEN_STATES_SECONDS: Final = 0.1
+
 Publish = Callable[..., bool]
+Later = Callable[[float, Callable[[], None]], object]
 
 
 def encoded(plain: Plain) -> str:
@@ -27,11 +30,14 @@ def encoded(plain: Plain) -> str:
 class Announcer:
     """Says what is durable, never more: it holds the last state that was committed."""
 
-    def __init__(self, topics: Topics, jackpot: Jackpot, mark: Mark, displays: Displays) -> None:
+    def __init__(self, topics: Topics, jackpot: Jackpot, mark: Mark, displays: Displays, later: Later) -> None:
         self._topics = topics
         self._displays = displays
         self._publish: Publish = lambda *_args, **_options: False
         self._told_wins: dict[str, list[Plain]] = {}
+        self._later = later
+        self._state_at: dict[str, float] = {}
+        self._states_due: set[str] = set()
         self.jackpot = jackpot
         self.mark = mark
         self.store_failed = False
@@ -64,6 +70,8 @@ class Announcer:
 
     def table(self, table: Table) -> None:
         """A table's round and phase."""
+        self._state_at[table.id] = time.monotonic()
+        self._states_due.discard(table.id)
         told = views.table_state(self.jackpot, table, self.mark, store_failed=self.store_failed)
         self._publish(self._topics.state(table.id), encoded(told), retain=True)
 
@@ -96,17 +104,35 @@ class Announcer:
 
     def changed(self, events: list[tuple[int, Event]]) -> None:
         """Tell what these events changed: lamps, prizes, tables."""
-        touched: dict[str, None] = {}
+        only_wagers: dict[str, bool] = {}
         for seq, event in events:
             if event.table is None:
                 continue
-            touched[event.table] = None
+            if event.type is EventType.WAGER_ACCEPTED:
+                only_wagers.setdefault(event.table, True)
+                continue
+            only_wagers[event.table] = False
             self._tell_lamps(event)
             self._tell_wins(seq, event)
-        for name in touched:
-            table = self.jackpot.tables.get(name)
-            if table is not None and not table.unlinked:
-                self.table(table)
+        for name, may_wait in only_wagers.items():
+            self._tell_table(name, may_wait=may_wait)
+
+    def _tell_table(self, name: str, *, may_wait: bool) -> None:
+        """A table's state: at once, but where wagers alone crowd in, the newest of them after a short while."""
+        table = self.jackpot.tables.get(name)
+        if table is None or table.unlinked:
+            return
+        if may_wait and time.monotonic() - self._state_at.get(name, 0.0) < BETWEEN_STATES_SECONDS:
+            if not self._states_due:
+                self._later(BETWEEN_STATES_SECONDS, self._tell_due)
+            self._states_due.add(name)
+        else:
+            self.table(table)
+
+    def _tell_due(self) -> None:
+        for name in sorted(self._states_due):
+            self._tell_table(name, may_wait=False)
+        self._states_due.clear()
 
     def _tell_lamps(self, event: Event) -> None:
         table = self.jackpot.tables.get(event.table or "")

@@ -50,9 +50,8 @@ class Desk:
         self.listening = asyncio.Event()
         self._ended: asyncio.Future[StoreError] = self._loop.create_future()
         self.pads, self.displays = Pads(), Displays()
-        self.announcer = Announcer(topics, book.jackpot, _mark(book), self.displays)
+        self.announcer = Announcer(topics, book.jackpot, _mark(book), self.displays, self._loop.call_later)
         self._pacer = MeterPacer(self.announcer.meter)
-        self._work: set[asyncio.Task[None]] = set()
         self.writer = Writer(book, checkpoint, self._hooks())
         self.intake = Intake(
             writer=self.writer,
@@ -143,14 +142,8 @@ class Desk:
     # From the broker.
 
     async def _connected(self) -> None:
-        jackpot = self.announcer.jackpot
         self.announcer.everything()
-        gone = [t.id for t in jackpot.tables.values() if t.unlinked]
-        await self.session.unsubscribe([topic for table in gone for topic in self._topics.of_table(table)])
-        mine = [t.id for t in jackpot.tables.values() if not t.unlinked]
-        await self.session.subscribe(
-            self._topics.of_jackpot(self.id) + [topic for table in mine for topic in self._topics.of_table(table)]
-        )
+        await self.session.subscribe(self._topics.heard_by(self.id))
         self.listening.set()
 
     def _heard(self, letter: Letter) -> None:
@@ -218,20 +211,10 @@ class Desk:
         metrics.COMMIT.labels(self.id).observe(batch.seconds)
 
     def _look_after(self, events: list[tuple[int, Event]]) -> None:
-        """What a batch obliges the shell to do: tables that came or went, pads that had gone before they were lit."""
+        """A pad that had gone before its wager was lit suspends its table, too."""
         for _, event in events:
-            match event.type:
-                case EventType.WAGER_ACCEPTED:
-                    self.intake.suspend_for_pad(event.table or "", event.data["box"], _nobody_waits)
-                case EventType.TABLE_LINKED if self.session.connected:
-                    self._later(self.session.subscribe(self._topics.of_table(event.table or "")))
-                case EventType.TABLE_UNLINKED if self.session.connected:
-                    self._later(self.session.unsubscribe(self._topics.of_table(event.table or "")))
-
-    def _later(self, work: Any) -> None:  # noqa: ANN401 - a coroutine of the session
-        task = self._loop.create_task(work)
-        self._work.add(task)
-        task.add_done_callback(self._work.discard)
+            if event.type is EventType.WAGER_ACCEPTED:
+                self.intake.suspend_for_pad(event.table or "", event.data["box"], _nobody_waits)
 
     def _store_failed(self, error: StoreError) -> None:
         log.error("store failed", jackpot=self.id, problem=str(error))

@@ -12,6 +12,7 @@ import random
 import socket
 import ssl
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import Any, Final, NamedTuple
 from urllib.parse import unquote, urlsplit
 
@@ -29,7 +30,8 @@ LONGEST_WAIT_SECONDS: Final = 10.0
 MOST_IN_FLIGHT: Final = 1_000
 MOST_QUEUED: Final = 50_000
 SESSION_SECONDS: Final = 7 * 24 * 3600
-SUBSCRIBE_AT_ONCE: Final = 200
+REFUSED: Final = 128
+MQTT_5: Final = 5
 
 log = structlog.get_logger()
 
@@ -140,7 +142,7 @@ class Session:
 
     def _new_client(self) -> aiomqtt.Client:
         persistent: dict[str, Any] = {"clean_session": self._clean}
-        if self._address.version == 5:
+        if self._address.version == MQTT_5:
             properties = Properties(PacketTypes.CONNECT)  # type: ignore[no-untyped-call]
             properties.SessionExpiryInterval = 0 if self._clean else SESSION_SECONDS
             properties.ReceiveMaximum = MOST_IN_FLIGHT
@@ -155,7 +157,7 @@ class Session:
             will=aiomqtt.Will(self._will.topic, self._will.payload, qos=1, retain=True) if self._will else None,
             keepalive=KEEPALIVE_SECONDS,
             timeout=CONNECT_SECONDS,
-            max_inflight_messages=MOST_IN_FLIGHT,
+            max_inflight_messages=0,
             max_queued_outgoing_messages=MOST_QUEUED,
             tls_context=self._address.tls,
             socket_options=[(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)],
@@ -165,6 +167,8 @@ class Session:
         self._paho = paho = client._client  # noqa: SLF001 - the seam described above
         paho.manual_ack_set(True)
         paho.on_message = self._arrived
+        if self._address.version == MQTT_5:
+            paho.on_connect = partial(_heed_receive_maximum, paho.on_connect)
         return client
 
     def _arrived(self, _client: Any, _userdata: Any, message: Any) -> None:  # noqa: ANN401 - paho's callback
@@ -186,16 +190,13 @@ class Session:
             self._paho.disconnect()
 
     async def subscribe(self, filters: list[str]) -> None:
-        """Listen to these topics."""
-        for first in range(0, len(filters), SUBSCRIBE_AT_ONCE):
-            chosen = [(topic, 1) for topic in filters[first : first + SUBSCRIBE_AT_ONCE]]
-            if self._client is not None:
-                await self._client.subscribe(chosen)
-
-    async def unsubscribe(self, filters: list[str]) -> None:
-        """Listen to these topics no more."""
-        if self._client is not None and filters:
-            await self._client.unsubscribe(filters)
+        """Listen to these topics; a broker that does not grant them all is as good as lost."""
+        if self._client is None:
+            return
+        granted = await self._client.subscribe([(topic, 1) for topic in filters])
+        refused = [topic for topic, code in zip(filters, granted, strict=True) if _code(code) >= REFUSED]
+        if refused:
+            raise aiomqtt.MqttError(f"the broker does not let us listen to {', '.join(refused)}")
 
     def publish(self, topic: str, payload: str | bytes, *, retain: bool = False) -> bool:
         """Say something; False where it cannot be said now, which retained state does not mind."""
@@ -212,3 +213,17 @@ class Session:
         """Tell the broker that a message need not be sent again; one of an earlier connection it sends again anyway."""
         if letter.qos and letter.connection == self._connection and self._paho is not None:
             self._paho.ack(letter.mid, letter.qos)
+
+
+def _heed_receive_maximum(told: Any, client: Paho, userdata: Any, flags: Any, code: Any, properties: Any) -> None:  # noqa: ANN401, PLR0913, PLR0917 - paho's callback
+    """An MQTT 5 broker says how many messages it takes unacknowledged; more, and it hangs up.
+
+    Without such a word there is no limit of ours: paho looks through all that are in flight at every acknowledgement
+    where there is one.
+    """
+    client._max_inflight_messages = getattr(properties, "ReceiveMaximum", 0)  # noqa: SLF001 - nothing is in flight yet
+    told(client, userdata, flags, code, properties)
+
+
+def _code(granted: Any) -> int:  # noqa: ANN401 - a number, or paho's reason code
+    return int(getattr(granted, "value", granted))

@@ -81,15 +81,16 @@ class Topics:
         """Where everybody hears whether a jackpot's controller is there."""
         return f"{self.root}/jackpots/{jackpot}/controller"
 
-    def of_table(self, table: str) -> list[str]:
-        """What a controller listens to at one table; never to what it says there itself."""
-        here = f"{self.root}/tables/{table}"
-        pads = [f"{here}/pads/+/{kind}" for kind in ("wager", "status", "shown")]
-        return [*pads, f"{here}/dealer/command", f"{here}/dealer/status"]
+    def heard_by(self, jackpot: str) -> list[str]:
+        """What a controller listens to: every device, and its own topic, where a late will may arrive.
 
-    def of_jackpot(self, jackpot: str) -> list[str]:
-        """What a controller listens to beside its tables: displays, and its own topic, where a late will may arrive."""
-        return [f"{self.root}/displays/+/status", f"{self.root}/displays/+/shown", self.controller(jackpot)]
+        A few wide filters, not some for each table: brokers limit how many a session may have. What belongs to
+        another jackpot's table is dropped unread.
+        """
+        pads = [f"{self.root}/tables/+/pads/+/{kind}" for kind in ("wager", "status", "shown")]
+        dealers = [f"{self.root}/tables/+/dealer/{kind}" for kind in ("command", "status")]
+        displays = [f"{self.root}/displays/+/{kind}" for kind in ("status", "shown")]
+        return [*pads, *dealers, *displays, self.controller(jackpot)]
 
     def source(self, topic: str) -> Source | None:
         """What a topic says about who speaks; None where the protocol knows no such topic."""

@@ -379,7 +379,7 @@ def test_a_batch_that_fails_half_way_leaves_nothing_and_the_book_goes_on(floor, 
 
 def test_a_row_that_the_database_refuses_fails_its_batch_with_a_sentence(floor, database):
     floor.open()
-    forged = (floor.chain, "t1", 2, "in the way", 1, 100, 70, 30, "accepted", None, 1)
+    forged = (floor.chain, "t1", 2, "in the way", 99, 100, 70, 30, "accepted", None, 1)
     with database.transaction() as connection:
         connection.execute(tables.wagers.insert().values(forged))
     floor.restart()

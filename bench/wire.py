@@ -1,0 +1,495 @@
+"""Pads → durable → lamp, beside what it is compared to, in one run: python bench/wire.py [--memory] [--no-postgres]
+
+One load generator (raw sockets, 20 connections with 5 wagers in flight each) drives, in turns and through the same broker:
+a raw-socket client that echoes each wager as a lamp; the controller's own MQTT session doing no more than that; and the
+controller itself, which makes each wager durable first. Rounds are opened and settled between the timed stretches.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import os
+import shutil
+import signal
+import socket
+import sqlite3
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from raw_mqtt import RawClient
+from rich.console import Console
+from rich.table import Table
+
+from jackpot.wire.broker import embedded, free_port
+
+HERE = Path(__file__).parent
+SITE = "bench"
+ROOT = f"jackpot/v1/{SITE}"
+TABLES, BOXES = 100, 20
+CONNECTIONS, IN_FLIGHT = 20, 5
+LIMIT_SECONDS = 20.0
+
+
+class Timing(NamedTuple):
+    """How a stretch of wagers went."""
+
+    per_second: float
+    p50_ms: float
+    p99_ms: float
+
+
+class Pads:
+    """Some tables' pads behind one connection, a few wagers in flight at a time."""
+
+    def __init__(self, name: str, tables: list[str]) -> None:
+        self.name = name
+        self.tables = tables
+        self.answered = asyncio.Event()
+        self.took: list[float] = []
+        self._sent: dict[bytes, float] = {}
+        self._waiting: Iterator[tuple[bytes, bytes, bytes]] = iter(())
+        self._left = 0
+
+    async def connect(self, port: int) -> None:
+        self.client = await RawClient.connect(port, f"load-{self.name}-{os.getpid()}", self._heard)
+        await self.client.subscribe(*(f"{ROOT}/tables/{table}/pads/+/lamp" for table in self.tables))
+
+    def begin(self, number: int, count: int) -> None:
+        """Place so many wagers on a round, over all boxes."""
+        self._waiting = iter(self._wagers(number)[:count])
+        self._left = min(count, len(self.tables) * BOXES)
+        self.took, self._sent = [], {}
+        self.answered.clear()
+        for _ in range(IN_FLIGHT):
+            self._next()
+
+    def place(self, number: int, index: int) -> None:
+        """Place one wager, the index-th of this round, now."""
+        self._waiting = iter([self._wagers(number)[index]])
+        self._next()
+
+    def _wagers(self, number: int) -> list[tuple[bytes, bytes, bytes]]:
+        return [
+            (
+                f"{ROOT}/tables/{table}/pads/{box}/wager".encode(),
+                f"{table}b{box}-{number:06d}".encode(),
+                b'{"wager_id":"%s","round":%d,"amount_cents":200,"ante":true,"sent_at":"2026-11-15T09:30:00Z"}'
+                % (f"{table}b{box}-{number:06d}".encode(), number),
+            )
+            for box in range(1, BOXES + 1)
+            for table in self.tables
+        ]
+
+    def _next(self) -> None:
+        found = next(self._waiting, None)
+        if found is not None:
+            topic, wager_id, payload = found
+            self._sent[wager_id] = time.perf_counter()
+            self.client.publish(topic, payload)
+
+    def _heard(self, _topic: bytes, payload: bytes) -> None:
+        at = payload.find(b'"answer":{"wager_id":"')
+        if at < 0:
+            return
+        wager_id = payload[at + 22 : payload.index(b'"', at + 22)]
+        sent = self._sent.pop(wager_id, None)
+        if sent is None:
+            return
+        if b'"accepted"' not in payload:
+            raise RuntimeError(f"a wager was not accepted: {payload!r}")
+        self.took.append(time.perf_counter() - sent)
+        self._left -= 1
+        if self._left <= 0:
+            self.answered.set()
+        self._next()
+
+
+class Dealers:
+    """Every table's dealer terminal behind one connection; used between the timed stretches."""
+
+    async def connect(self, port: int, tables: list[str]) -> None:
+        self.tables = tables
+        self._wanted: set[str] = set()
+        self._done = asyncio.Event()
+        self._count = 0
+        self.client = await RawClient.connect(port, f"dealers-{os.getpid()}", self._heard)
+        await self.client.subscribe(f"{ROOT}/tables/+/dealer/reply")
+
+    def _heard(self, _topic: bytes, payload: bytes) -> None:
+        reply = json.loads(payload)
+        if not reply["ok"]:
+            raise RuntimeError(f"a command was refused: {reply}")
+        self.last = reply
+        self._wanted.discard(reply["command_id"])
+        if not self._wanted:
+            self._done.set()
+
+    async def all(self, kind: str, **fields: int) -> None:
+        """Have every table do this."""
+        self._done.clear()
+        for table in self.tables:
+            self._count += 1
+            command_id = f"{kind}-{os.getpid()}-{self._count}"
+            self._wanted.add(command_id)
+            body = json.dumps({"command_id": command_id, "type": kind, **fields}).encode()
+            self.client.publish(f"{ROOT}/tables/{table}/dealer/command".encode(), body)
+        async with asyncio.timeout(LIMIT_SECONDS):
+            await self._done.wait()
+
+
+class Load:
+    """The load generator, against one responder."""
+
+    def __init__(self, port: int, *, plays: bool) -> None:
+        self._port = port
+        self._plays = plays
+        names = [f"t{n}" for n in range(1, TABLES + 1)]
+        self.pads = [Pads(str(n), names[n::CONNECTIONS]) for n in range(CONNECTIONS)]
+        self.dealers = Dealers()
+        self._names = names
+        self.number = 0
+
+    async def connect(self) -> None:
+        for pads in self.pads:
+            await pads.connect(self._port)
+        if self._plays:
+            await self.dealers.connect(self._port, self._names)
+
+    async def open(self) -> None:
+        """Open a round everywhere."""
+        self.number += 1
+        if self._plays:
+            await self.dealers.all("open_round")
+            self.number = self.dealers.last["round"]
+
+    async def end(self) -> None:
+        if self._plays:
+            await self.dealers.all("close_wagers", round=self.number)
+            await self.dealers.all("settle", round=self.number)
+
+    async def throughput(self) -> Timing:
+        """All boxes of all tables wager once, as quickly as they are answered."""
+        await self.open()
+        each = len(self.pads[0].tables) * BOXES
+        start = time.perf_counter()
+        for pads in self.pads:
+            pads.begin(self.number, each)
+        async with asyncio.timeout(LIMIT_SECONDS):
+            for pads in self.pads:
+                await pads.answered.wait()
+        seconds = time.perf_counter() - start
+        timing = _timing([took for pads in self.pads for took in pads.took], seconds)
+        await self.end()
+        return timing
+
+    async def paced(self, per_second: int, seconds: float) -> Timing:
+        """Wagers at a steady pace, each by itself."""
+        await self.open()
+        each = len(self.pads[0].tables) * BOXES
+        count = min(int(per_second * seconds), each * CONNECTIONS)
+        for pads in self.pads:
+            pads.took, pads._left = [], 10**9
+        start = time.perf_counter()
+        for n in range(count):
+            wait = start + n / per_second - time.perf_counter()
+            if wait > 0:
+                await asyncio.sleep(wait)
+            self.pads[n % CONNECTIONS].place(self.number, n // CONNECTIONS)
+        async with asyncio.timeout(LIMIT_SECONDS):
+            while sum(len(pads.took) for pads in self.pads) < count:
+                await asyncio.sleep(0.01)
+        timing = _timing([took for pads in self.pads for took in pads.took], time.perf_counter() - start)
+        await self.end()
+        return timing
+
+    def close(self) -> None:
+        for pads in self.pads:
+            pads.client.close()
+        if self._plays:
+            self.dealers.client.close()
+
+
+def _timing(took: list[float], seconds: float) -> Timing:
+    ordered = sorted(took)
+    return Timing(len(took) / seconds, ordered[len(took) // 2] * 1e3, ordered[int(len(took) * 0.99)] * 1e3)
+
+
+# Responders, each a process of its own.
+
+
+def lamp_for(topic: bytes, payload: bytes) -> tuple[bytes, bytes]:
+    """A wager as a lamp would answer it, made up on the spot."""
+    at = payload.index(b'"wager_id":"') + 12
+    wager_id = payload[at : payload.index(b'"', at)]
+    body = (
+        b'{"round":1,"lit":true,"wager_id":"%s","answer":{"wager_id":"%s","verdict":"accepted","reason":null},'
+        b'"epoch":1,"seq":1}' % (wager_id, wager_id)
+    )
+    return topic[:-5] + b"lamp", body
+
+
+async def raw_echo(port: int) -> None:
+    """The quickest responder: raw sockets."""
+    client = await RawClient.connect(
+        port, "raw-echo", lambda topic, payload: client.publish(*lamp_for(topic, payload), retain=True)
+    )
+    await client.subscribe(f"{ROOT}/tables/+/pads/+/wager")
+    sys.stdout.write("ready\n")
+    sys.stdout.flush()
+    await asyncio.Event().wait()
+
+
+async def session_echo(port: int) -> None:
+    """The controller's own session with nothing behind it."""
+    from jackpot.wire.session import Address, Letter, Session
+
+    def heard(letter: Letter) -> None:
+        topic, body = lamp_for(letter.topic.encode(), letter.payload)
+        session.publish(topic.decode(), body, retain=True)
+        session.acknowledge(letter)
+
+    async def connected() -> None:
+        await session.subscribe([f"{ROOT}/tables/+/pads/+/wager"])
+        sys.stdout.write("ready\n")
+        sys.stdout.flush()
+
+    session = Session(Address("127.0.0.1", port), "session-echo", on_letter=heard, on_connect=connected, clean=True)
+    await session.run()
+
+
+@contextmanager
+def responder(kind: str, port: int) -> Iterator[None]:
+    """An echo as a process."""
+    process = subprocess.Popen(
+        [sys.executable, __file__, "--respond", kind, "--port", str(port)], stdout=subprocess.PIPE, text=True
+    )
+    try:
+        if process.stdout is None or "ready\n" not in iter(process.stdout.readline, ""):
+            raise RuntimeError(f"the {kind} echo does not start")
+        yield
+    finally:
+        process.kill()
+        process.wait()
+
+
+class Controller:
+    """The daemon as a process; stopped with a signal while another responder has its turn."""
+
+    def __init__(self, folder: Path, port: int, database: str) -> None:
+        self.folder = folder
+        folder.mkdir()
+        self._environment = {
+            **os.environ,
+            "PYTHONPATH": str(HERE.parent),
+            "JACKPOT_HTTP": "",
+            "JACKPOT_LOG_LEVEL": "info",
+        }
+        where = ["--site", SITE, "--tables", str(TABLES), "--boxes", str(BOXES), "--database", database]
+        self._run("init", *where, "--broker", f"mqtt://127.0.0.1:{port}")
+
+    def _run(self, *arguments: str) -> None:
+        command = [sys.executable, "-m", "jackpot", *arguments]
+        subprocess.run(command, cwd=self.folder, env=self._environment, check=True, capture_output=True)
+
+    @contextmanager
+    def serving(self) -> Iterator[subprocess.Popen[bytes]]:
+        log = self.folder / "serve.log"
+        log.write_text("")
+        with log.open("wb") as file:
+            process = subprocess.Popen(
+                [sys.executable, "-m", "jackpot", "serve"], cwd=self.folder, env=self._environment, stderr=file
+            )
+        until = time.monotonic() + LIMIT_SECONDS
+        while '"serving"' not in log.read_text():
+            if process.poll() is not None or time.monotonic() > until:
+                raise RuntimeError(f"the controller does not start: {log.read_text()[-500:]}")
+            time.sleep(0.05)
+        try:
+            yield process
+        finally:
+            process.send_signal(signal.SIGTERM)
+            process.wait()
+
+
+def memory_kib(process: subprocess.Popen[bytes]) -> int:
+    with open(f"/proc/{process.pid}/status") as status:
+        return next(int(line.split()[1]) for line in status if line.startswith("VmRSS"))
+
+
+async def _stretches(port: int, turns: int, *, plays: bool) -> tuple[Timing, Timing]:
+    """(as quickly as possible: the median of some turns; at 200 a second)."""
+    load = Load(port, plays=plays)
+    await load.connect()
+    await load.throughput()
+    quick = [await load.throughput() for _ in range(turns)]
+    paced = await load.paced(200, 5)
+    load.close()
+    middle = statistics.median(timing.per_second for timing in quick)
+    return next(t for t in quick if t.per_second >= middle), paced
+
+
+def fsync_ms(folder: Path) -> float:
+    """One durable commit of one row, as SQLite makes it."""
+    connection = sqlite3.connect(folder / "fsync.db")
+    connection.execute("PRAGMA journal_mode=WAL")
+    connection.execute("PRAGMA synchronous=FULL")
+    connection.execute("CREATE TABLE t (x)")
+    took = []
+    for n in range(50):
+        start = time.perf_counter()
+        connection.execute("INSERT INTO t VALUES (?)", (n,))
+        connection.commit()
+        took.append((time.perf_counter() - start) * 1e3)
+    connection.close()
+    return statistics.median(took)
+
+
+@contextmanager
+def mosquitto(folder: Path) -> Iterator[int]:
+    port = free_port()
+    config = folder / "mosquitto.conf"
+    config.write_text(
+        f"listener {port} 127.0.0.1\nallow_anonymous true\nset_tcp_nodelay true\npersistence false\n"
+        "max_inflight_messages 500\nmax_queued_messages 20000\nlog_type error\n"
+    )
+    program = shutil.which("mosquitto") or "/usr/sbin/mosquitto"
+    process = subprocess.Popen([program, "-c", str(config)], stderr=subprocess.DEVNULL)
+    try:
+        for _ in range(200):
+            try:
+                socket.create_connection(("127.0.0.1", port), 1).close()
+                break
+            except OSError:
+                time.sleep(0.02)
+        yield port
+    finally:
+        process.kill()
+        process.wait()
+
+
+Line = tuple[str, str, str, bool | None]
+
+
+def measure(name: str, port: int, databases: dict[str, str], folder: Path, turns: int) -> list[Line]:
+    """Everything about one broker."""
+    with responder("raw", port):
+        raw, raw_paced = asyncio.run(_stretches(port, turns, plays=False))
+    with responder("session", port):
+        echo, echo_paced = asyncio.run(_stretches(port, turns, plays=False))
+    lines: list[Line] = [
+        (f"{name}: raw-socket echo", _told(raw, raw_paced), "", None),
+        (f"{name}: our session, echo", _told(echo, echo_paced), "", None),
+    ]
+    for kind, database in databases.items():
+        controller = Controller(folder / f"{name}-{kind}", port, database)
+        with controller.serving():
+            ours, paced = asyncio.run(_stretches(port, turns, plays=True))
+        with responder("session", port):
+            again, _ = asyncio.run(_stretches(port, turns, plays=False))
+        to_echo = ours.per_second / statistics.mean([echo.per_second, again.per_second])
+        to_raw = ours.per_second / raw.per_second
+        commit = fsync_ms(folder / f"{name}-{kind}")
+        allowed = echo_paced.p99_ms + 3 * commit
+        wanted = 0.7 if kind == "SQLite" else 0.6
+        needs_raw = name == "embedded" and kind == "SQLite"
+        lines += [
+            (f"{name}: controller, {kind}", _told(ours, paced), "", None),
+            ("  throughput to our echo", f"{to_echo:.0%}", f"≥ {wanted:.0%}", to_echo >= wanted),
+            ("  throughput to the raw echo", f"{to_raw:.0%}", "≥ 35 %" if needs_raw else "", to_raw >= 0.35 if needs_raw else None),
+            ("  p99 at 200 wagers/s", f"{paced.p99_ms:.1f} ms", f"≤ {allowed:.1f} ms ({echo_paced.p99_ms:.1f} + 3 × {commit:.2f})", paced.p99_ms <= allowed),
+        ]  # fmt: skip
+    return lines
+
+
+def _told(quick: Timing, paced: Timing) -> str:
+    return f"{quick.per_second:,.0f}/s (p99 {quick.p99_ms:.0f} ms); at 200/s p50 {paced.p50_ms:.1f}, p99 {paced.p99_ms:.1f} ms"
+
+
+async def _wager_on(port: int, process: subprocess.Popen[bytes], marks: tuple[int, int]) -> list[int]:
+    load = Load(port, plays=True)
+    await load.connect()
+    found, done = [], 0
+    for mark in marks:
+        while done < mark:
+            await load.throughput()
+            done += TABLES * BOXES
+        found.append(memory_kib(process))
+    load.close()
+    return found
+
+
+def memory(port: int, folder: Path) -> Line:
+    """How much the controller grows from wager 100,000 to 500,000."""
+    controller = Controller(folder / "memory", port, "sqlite:///jackpot.db")
+    with controller.serving() as process:
+        early, late = asyncio.run(_wager_on(port, process, (100_000, 500_000)))
+    grown = (late - early) / 1024
+    return "memory from wager 100,000 to 500,000", f"{early / 1024:.0f} MB, {grown:+.1f} MB", "< 5 MB more", grown < 5
+
+
+@contextmanager
+def postgres() -> Iterator[str]:
+    sys.path.insert(0, str(HERE.parent / "tests" / "store"))
+    from postgres import server  # type: ignore[import-not-found]
+
+    with server() as url:
+        yield url
+
+
+def _databases(postgres_url: str | None, name: str) -> dict[str, str]:
+    found = {"SQLite": "sqlite:///jackpot.db"}
+    if postgres_url is not None:
+        import psycopg
+
+        with psycopg.connect(postgres_url, autocommit=True) as connection:
+            connection.execute(f"CREATE DATABASE {name}")
+        found["PostgreSQL"] = postgres_url.replace("/postgres", f"/{name}")
+    return found
+
+
+def main() -> int:
+    arguments = argparse.ArgumentParser(description="Pads, durable, lamp.")
+    arguments.add_argument("--turns", type=int, default=3)
+    arguments.add_argument("--memory", action="store_true", help="also 500,000 wagers, to see the controller's memory")
+    arguments.add_argument("--no-postgres", action="store_true")
+    arguments.add_argument("--only", choices=("embedded", "mosquitto"))
+    arguments.add_argument("--respond", choices=("raw", "session"), help=argparse.SUPPRESS)
+    arguments.add_argument("--port", type=int, help=argparse.SUPPRESS)
+    chosen = arguments.parse_args()
+    if chosen.respond:
+        asyncio.run({"raw": raw_echo, "session": session_echo}[chosen.respond](chosen.port))
+        return 0
+    lines: list[Line] = []
+    with ExitStack() as things:
+        folder = Path(things.enter_context(tempfile.TemporaryDirectory(prefix="jackpot-bench-")))
+        url = None if chosen.no_postgres else things.enter_context(postgres())
+        brokers: dict[str, Any] = {
+            "embedded": lambda: embedded(folder / "broker"),
+            "mosquitto": lambda: mosquitto(folder),
+        }
+        for name, start in brokers.items():
+            if chosen.only in (None, name):
+                with start() as port:
+                    lines += measure(name, port, _databases(url, name), folder, chosen.turns)
+                    if chosen.memory and name == "embedded":
+                        lines.append(memory(port, folder))
+    table = Table(title="Wire: 20 connections, 5 wagers in flight each", title_justify="left")
+    for column in ("what", "measured", "target", ""):
+        table.add_column(column)
+    for what, measured, target, met in lines:
+        table.add_row(what, measured, target, "" if met is None else "met" if met else "MISSED")
+    Console(width=140, highlight=False).print(table)
+    return 1 if any(met is False for *_, met in lines) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
