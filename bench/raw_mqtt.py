@@ -16,7 +16,7 @@ class RawClient(asyncio.Protocol):
         self._client_id = client_id.encode()
         self._heard = heard
         self._left = b""
-        self._ready: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self.ready: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._mid = 0
 
     @classmethod
@@ -24,7 +24,7 @@ class RawClient(asyncio.Protocol):
         """A client that is connected."""
         loop = asyncio.get_running_loop()
         _, client = await loop.create_connection(lambda: cls(client_id, heard), "127.0.0.1", port)
-        await client._ready
+        await client.ready
         return client
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -38,10 +38,10 @@ class RawClient(asyncio.Protocol):
 
     async def subscribe(self, *topics: str) -> None:
         """Listen to these topics."""
-        self._ready = asyncio.get_running_loop().create_future()
+        self.ready = asyncio.get_running_loop().create_future()
         body = b"\0\x01" + b"".join(_text(topic.encode()) + b"\x01" for topic in topics)
         self._write(b"\x82" + _length(len(body)) + body)
-        await self._ready
+        await self.ready
 
     def publish(self, topic: bytes, payload: bytes, *, retain: bool = False) -> None:
         """Say something at QoS 1."""
@@ -64,8 +64,8 @@ class RawClient(asyncio.Protocol):
                     acks.append(b"\x40\x02" + data[topic_end : topic_end + 2])
                     body += 2
                 self._heard(data[start + 2 : topic_end], data[body : start + size])
-            elif kind in (2, 9) and not self._ready.done():
-                self._ready.set_result(None)
+            elif kind in (2, 9) and not self.ready.done():
+                self.ready.set_result(None)
             at = start + size
         self._left = data[at:]
         if acks:

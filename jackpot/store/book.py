@@ -96,7 +96,7 @@ class Chain:
         now = {"chain": self.name, "epoch": self.head.epoch, "before": self.head.seq}
         if connection.execute(_FENCE, now | {"seq": after.seq, "head": after.hash}).rowcount != 1:
             connection.rollback()
-            raise Fenced(f"the chain {self.name} is no longer written at epoch {self.head.epoch}: another took over")
+            raise self._fenced()
 
     def landed(self) -> bool:
         """Whether a commit whose end was not seen took place; while the store cannot tell, it is asked again."""
@@ -111,13 +111,23 @@ class Chain:
             self.head = after
         return took_place
 
+    def require_mine(self) -> None:
+        """Raise `Fenced` where another has taken over, without writing anything."""
+        with self.database.reader() as connection:
+            epochs = select(tables.chains.c.epoch).where(tables.chains.c.chain == self.name)
+            if connection.execute(epochs).scalar_one_or_none() != self.head.epoch:
+                raise self._fenced()
+
+    def _fenced(self) -> Fenced:
+        return Fenced(f"the chain {self.name} is no longer written at epoch {self.head.epoch}: another took over")
+
     def raise_epoch(self, seen_epoch: int) -> None:
         """Go on at an epoch above one that was seen elsewhere: after a restore the broker may remember a higher one."""
         mine = (tables.chains.c.chain == self.name) & (tables.chains.c.epoch == self.head.epoch)
         with self.database.transaction() as connection:
             raised = connection.execute(update(tables.chains).where(mine).values(epoch=seen_epoch + 1)).rowcount
         if raised != 1:
-            raise Fenced(f"the chain {self.name} is no longer written at epoch {self.head.epoch}: another took over")
+            raise self._fenced()
         self.head = self.head._replace(epoch=seen_epoch + 1)
 
 
@@ -217,7 +227,7 @@ class Book:
         projection = new_projection(self.chain.name)
         for row, event in zip(rows, events, strict=True):
             projection.add(row.seq, event)
-        touched = {event.table for event in events if event.table in after.tables}
+        touched = {e.table for e in events if e.table in after.tables and e.type is not EventType.WAGER_ACCEPTED}
 
         def write(connection: Connection) -> None:
             moved = [entry for row, e in zip(rows, events, strict=True) for entry in transfer_rows(row, e.transfers)]

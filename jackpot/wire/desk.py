@@ -17,7 +17,7 @@ from jackpot.core.events import Event, EventType
 from jackpot.core.ledger import Account
 from jackpot.core.state import Jackpot
 from jackpot.store.book import Book
-from jackpot.store.errors import StoreError
+from jackpot.store.errors import Fenced, StoreError
 from jackpot.store.queries import pending_wins
 from jackpot.store.writer import Answer, Batch, Hooks, Writer
 from jackpot.wire import messages
@@ -84,6 +84,7 @@ class Desk:
             will=will,
             on_letter=self._heard,
             on_connect=self._connected,
+            before_connect=self._require_lease,
         )
         self.announcer.speak_through(session.publish)
         return session
@@ -140,6 +141,16 @@ class Desk:
             log.warning("lease not released", jackpot=self.id, problem=str(error))
 
     # From the broker.
+
+    async def _require_lease(self) -> None:
+        """Whoever displaced us may own the jackpot now: then it is theirs, and we end."""
+        try:
+            await asyncio.to_thread(self._book.chain.require_mine)
+        except Fenced as fenced:
+            self._end(fenced)
+            await asyncio.Event().wait()
+        except StoreError as error:
+            log.warning("lease not read", jackpot=self.id, problem=str(error))
 
     async def _connected(self) -> None:
         self.announcer.everything()

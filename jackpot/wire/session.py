@@ -101,6 +101,7 @@ class Session:
         will: Will | None = None,
         on_letter: Callable[[Letter], None],
         on_connect: Callable[[], Awaitable[None]],
+        before_connect: Callable[[], Awaitable[None]] | None = None,
         clean: bool = False,
     ) -> None:
         self._address = address
@@ -108,6 +109,7 @@ class Session:
         self._will = will
         self._on_letter = on_letter
         self._on_connect = on_connect
+        self._before_connect = before_connect
         self._clean = clean
         self._client: aiomqtt.Client | None = None
         self._paho: Paho | None = None
@@ -116,9 +118,14 @@ class Session:
         self.connects = 0
 
     async def run(self) -> None:
-        """Be connected until cancelled; each new connection begins with `on_connect`."""
+        """Be connected until cancelled; each new connection begins with `on_connect`.
+
+        `before_connect` may keep us from it: to connect is to displace whoever has the same client id.
+        """
         wait = FIRST_WAIT_SECONDS
         while True:
+            if self._before_connect is not None:
+                await self._before_connect()
             try:
                 await self._once()
                 wait = FIRST_WAIT_SECONDS

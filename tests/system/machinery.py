@@ -1,5 +1,6 @@
 """What system tests are made of: real brokers, the daemon as a process, and a client that waits for what it wants."""
 
+import copy
 import json
 import os
 import queue
@@ -17,6 +18,11 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import paho.mqtt.client as paho
+from sqlalchemy import select
+
+from jackpot.store import tables
+from jackpot.store.database import Database
+from jackpot.store.rows import event_of
 
 LIMIT_SECONDS = 20
 REPO = Path(__file__).parent.parent.parent
@@ -84,6 +90,7 @@ class Client:
     def __init__(self, port, site, *topics, client_id="", clean=True, will=None):
         self.root = f"jackpot/v1/{site}"
         self.all, self._read, self._news = [], _From(0), threading.Condition()
+        self.heard_at = []
         self.paho = paho.Client(paho.CallbackAPIVersion.VERSION2, client_id=client_id, clean_session=clean)
         self.paho.on_message = self._on_message
         self._subscribed = queue.Queue()
@@ -104,6 +111,7 @@ class Client:
             body = None
         with self._news:
             self.all.append((message.topic.removeprefix(f"{self.root}/"), body))
+            self.heard_at.append(time.monotonic())
             self._news.notify_all()
 
     def say(self, topic, body, retain=False):
@@ -141,10 +149,25 @@ class Client:
         answered = lambda lamp: lamp["answer"] and lamp["answer"]["wager_id"] == wager_id  # noqa: E731
         return self.wait(f"tables/{table}/pads/{box}/lamp", answered)
 
+    def last(self, topic):
+        """The newest message on this topic; None where there was none."""
+        with self._news:
+            return next((body for found, body in reversed(self.all) if found == topic), None)
+
+    def times(self, topic):
+        """When each message on this topic was heard, with the message."""
+        with self._news:
+            return [(at, body) for at, (found, body) in zip(self.heard_at, self.all, strict=True) if found == topic]
+
     def skip(self):
         """Forget what was heard so far."""
         with self._news:
             self._read = _From(len(self.all))
+
+    def die(self):
+        """Break the socket without a goodbye, for good: the broker says the will."""
+        self.paho.loop_stop()
+        self.paho.socket().shutdown(socket.SHUT_RDWR)
 
     def close(self):
         self.paho.disconnect()
@@ -158,7 +181,10 @@ class Site:
         self.folder, self.http, self.metrics = Path(folder), free_port(), free_port()
         self.settings = {"HTTP": f"127.0.0.1:{self.http}", "METRICS": f"127.0.0.1:{self.metrics}", **settings}
         self.process, self.starts, self.id = None, 0, f"casino-{uuid.uuid4().hex[:8]}"
+        self.log_file = self.folder / "serve.log"
         database = database or "sqlite:///jackpot.db"
+        beside = f"sqlite:///{self.folder.absolute()}/"
+        self.database = database.replace("sqlite:///", beside) if database.startswith("sqlite") else database
         made = self.run(
             "init", "--site", self.id, "--tables", str(tables), "--broker", broker, "--database", database, "--json"
         )
@@ -183,12 +209,20 @@ class Site:
 
     @property
     def log(self):
-        return (self.folder / "serve.log").read_text()
+        return self.log_file.read_text()
+
+    def twin(self):
+        """The same site, to be served by another process as well."""
+        other = copy.copy(self)
+        other.http, other.metrics, other.process, other.starts = free_port(), free_port(), None, 0
+        other.settings = {**self.settings, "HTTP": f"127.0.0.1:{other.http}", "METRICS": f"127.0.0.1:{other.metrics}"}
+        other.log_file = self.folder / f"serve-{other.http}.log"
+        return other
 
     def start(self, *, wait=True):
         """Start the daemon; it is ready when it has said so after this start."""
         self.starts += 1
-        with (self.folder / "serve.log").open("a") as log:
+        with self.log_file.open("a") as log:
             command = [sys.executable, "-m", "jackpot", "serve"]
             self.process = subprocess.Popen(command, cwd=self.folder, env=self.environment, stderr=log)
         if wait:
@@ -231,6 +265,24 @@ class Site:
         with urllib.request.urlopen(f"http://127.0.0.1:{self.metrics}/metrics", timeout=LIMIT_SECONDS) as reply:
             lines = [line for line in reply.read().decode().splitlines() if line.startswith(name)]
         return sum(float(line.rsplit(" ", 1)[1]) for line in lines)
+
+    def events(self, chain="main"):
+        """Every event of a chain, the oldest first."""
+        query = select(tables.events).where(tables.events.c.chain == chain).order_by(tables.events.c.seq)
+        return [event_of(row) for row in self.rows(query)]
+
+    def rows(self, query):
+        """What the site's database answers."""
+        database = Database(self.database)
+        try:
+            with database.reader() as connection:
+                return connection.execute(query).all()
+        finally:
+            database.close()
+
+    def head(self, chain="main"):
+        """How many events a chain has."""
+        return self.rows(select(tables.chains.c.seq).where(tables.chains.c.chain == chain))[0].seq
 
     def verified(self):
         """Nothing is wrong with the trail, and the state is what its events give."""

@@ -1,0 +1,347 @@
+"""What goes wrong: pads, displays, the store, the broker, a second controller; and what is promised all the same."""
+
+import asyncio
+import itertools
+import signal
+import time
+from statistics import median
+
+import postgres
+import pytest
+from machinery import mosquitto
+from sqlalchemy import select
+
+from hardware_sim import Broker, Floor, Habits, read_books
+from jackpot.core.events import EventType
+from jackpot.store import tables
+from jackpot.wire.broker import embedded
+
+EVERYTHING = ("tables/#", "jackpots/#")
+TABLES = ("t1", "t2", "t3")
+ONLINE, OFFLINE = {"state": "online"}, {"state": "offline"}
+FLUSH = ["Kh", "Jh", "4h", "3h", "2h"]
+
+
+@pytest.fixture(params=["mosquitto", "embedded"])
+def broker_port(request):
+    return request.getfixturevalue(f"{request.param}_port")
+
+
+@pytest.fixture
+def floor(mosquitto_port, new_site, new_client):
+    """A daemon, and a client that hears everything it says, by Mosquitto."""
+    site = new_site(mosquitto_port)
+    client = new_client(mosquitto_port, site.id, *EVERYTHING)
+    site.start()
+    return site, client
+
+
+@pytest.fixture
+def floor_of_each(broker_port, new_site, new_client):
+    """The same by each broker."""
+    site = new_site(broker_port)
+    client = new_client(broker_port, site.id, *EVERYTHING)
+    site.start()
+    return site, client
+
+
+@pytest.fixture
+def new_pad(new_client):
+    """Makes pads that say they are there, and whose will says that they are gone."""
+
+    def make(port, site, table, box):
+        status = f"tables/{table}/pads/{box}/status"
+        pad = new_client(port, site.id, will=(status, OFFLINE))
+        pad.say(status, ONLINE, retain=True)
+        return pad
+
+    return make
+
+
+def test_a_pad_that_goes_offline_with_a_lit_wager_suspends_its_table_until_a_supervisor_resumes_it(
+    floor_of_each, broker_port, new_pad
+):
+    site, client = floor_of_each
+    pad = new_pad(broker_port, site, "t1", 3)
+    client.command("t1", "c1", "open_round")
+    assert client.wager("t1", 3, "w3", 1)["lit"]
+    pad.die()
+    state = client.wait("tables/t1/state", lambda s: s["suspended"], seconds=10)
+    assert (state["suspended"], state["phase"], state["lit"]) == ("pad_offline", "open", [3])
+    assert site.metric('jackpot_malfunctions_total{cause="pad_offline"') == 1
+    assert client.wager("t1", 4, "w4", 1)["answer"]["reason"] == "table_suspended"
+    assert client.wager("t1", 3, "w3", 1)["answer"]["verdict"] == "accepted"  # a repeat is answered as ever
+
+    assert client.command("t1", "c2", "close_wagers", round=1)["lit"] == [3]
+    assert client.command("t1", "c3", "declare", round=1, box=3, cards=FLUSH)["amount_cents"] == 10_000
+    (payout,) = client.command("t1", "c4", "settle", round=1)["payouts"]
+    assert (payout["box"], payout["hand"], payout["status"]) == (3, "flush", "paid")
+    assert client.command("t1", "c5", "open_round")["error"] == "table_suspended"
+
+    for name, role in (("sue", "supervisor"), ("aude", "auditor")):
+        added = site.answer("operator", "add", name, "--role", role, "--token", site.tokens[0])
+        site.tokens.append(added["token"])
+    site.tokens.append("nobody's")
+    assert act_code(site, "tables/t1/resume", token=-2) == (403, "forbidden")
+    assert act_code(site, "tables/t1/resume", token=-1) == (401, "unauthenticated")
+    assert client.command("t1", "c6", "resume")["error"] == "malformed"
+    assert client.last("tables/t1/state")["suspended"] == "pad_offline"
+    assert site.act("tables/t1/resume", {"note": "a new pad"}, token=-3) == (200, {})
+    client.wait("tables/t1/state", lambda s: s["suspended"] is None)
+    assert client.command("t1", "c7", "open_round")["round"] == 2
+    assert site.verified()
+
+
+def act_code(site, path, token):
+    status, answer = site.act(path, token=token)
+    return status, answer["code"]
+
+
+def test_a_pad_that_goes_offline_with_no_lit_wager_suspends_nothing(floor_of_each, broker_port, new_pad):
+    site, client = floor_of_each
+    idle, folded = new_pad(broker_port, site, "t1", 3), new_pad(broker_port, site, "t1", 4)
+    client.command("t1", "c1", "open_round")
+    client.wager("t1", 4, "w4", 1)
+    client.wager("t1", 5, "w5", 1)
+    idle.die()
+    client.wait("tables/t1/pads/3/status", lambda status: status == OFFLINE)
+    client.command("t1", "c2", "close_wagers", round=1)
+    client.command("t1", "c3", "settle", round=1)
+    folded.die()
+    client.wait("tables/t1/pads/4/status", lambda status: status == OFFLINE)
+    assert client.command("t1", "c4", "open_round")["ok"]
+    assert client.wager("t1", 5, "w6", 2)["lit"]
+    state = client.wait("tables/t1/state", lambda s: s["lit"] == [5] and s["round"] == 2)
+    assert state["suspended"] is None
+    assert site.metric("jackpot_malfunctions_total") == 0
+
+
+def test_a_wager_of_a_pad_that_is_already_gone_suspends_its_table_too(floor, mosquitto_port, new_pad):
+    site, client = floor
+    pad = new_pad(mosquitto_port, site, "t1", 3)
+    client.command("t1", "c1", "open_round")
+    pad.die()
+    client.wait("tables/t1/pads/3/status", lambda status: status == OFFLINE)
+    assert client.wager("t1", 3, "w3", 1)["answer"]["verdict"] == "accepted"
+    assert client.wait("tables/t1/state", lambda s: s["suspended"], seconds=10)["suspended"] == "pad_offline"
+
+
+def test_while_the_store_fails_nothing_is_answered_and_on_its_return_every_table_waits_for_a_supervisor(
+    mosquitto_port, new_site, new_client
+):
+    with postgres.restartable() as server:
+        site = new_site(mosquitto_port, database=server.url)
+        client = new_client(mosquitto_port, site.id, *EVERYTHING)
+        site.start()
+        for table in TABLES:
+            client.command(table, "c1", "open_round")
+        assert client.wager("t1", 1, "w1", 1)["lit"]
+        last = site.head()
+        server.stop()
+        client.skip()
+        for table in TABLES:
+            body = {"wager_id": "w2", "round": 1, "amount_cents": 200, "ante": True}
+            client.say(f"tables/{table}/pads/2/wager", body)
+        for table in TABLES:
+            state = client.wait(f"tables/{table}/state", lambda s: s["suspended"])
+            assert (state["suspended"], state["seq"], state["phase"]) == ("store", last, "open")
+        client.say("tables/t1/pads/3/wager", {**body, "wager_id": "w3"})
+        client.wait("jackpots/main/meter", lambda m: m["state"] == "suspended")
+        client.wait("jackpots/main/meter", lambda m: m["state"] == "suspended")  # it lives, and still says nothing
+        heard = [lamp for topic, lamp in client.all if topic.endswith("/lamp") and lamp and lamp["answer"]]
+        assert {lamp["answer"]["wager_id"] for lamp in heard} == {"w1"}
+        assert site.act("tables/t1/resume", {"note": "too early"})[0] == 503
+
+        server.start()
+        for table in TABLES:
+            answer = client.lamp(table, 2, "w2")["answer"]
+            assert answer == {"wager_id": "w2", "verdict": "rejected", "reason": "table_suspended"}
+        assert client.lamp("t1", 3, "w3")["answer"]["reason"] == "table_suspended"
+        first = [(e.type, e.table, e.data["cause"]) for e in site.events()[last : last + 3]]
+        assert first == [(EventType.TABLE_SUSPENDED, table, "store") for table in TABLES]
+        for table in TABLES:
+            assert client.wait(f"tables/{table}/state", lambda s: s["seq"] > last)["suspended"] == "store"
+            assert site.act(f"tables/{table}/resume", {"note": "the store is back"}) == (200, {})
+            assert client.wager(table, 2, "w2", 1)["answer"]["verdict"] == "accepted"
+        client.wait("jackpots/main/meter", lambda m: m["state"] == "live" and m["amount_cents"] == 1_000_560)
+        assert site.stop() == 0
+        assert sum(row["wagers"] for row in site.answer("rounds")) == 4
+        assert site.verified()
+
+
+def test_a_display_that_contradicts_the_meter_for_more_than_30_seconds_suspends_the_tables(floor):
+    site, client = floor
+    client.command("t1", "c1", "open_round")
+    client.wager("t1", 1, "w1", 1)
+    meter = client.wait("jackpots/main/meter", lambda m: m["amount_cents"] == 1_000_140)
+    client.say("displays/right/status", ONLINE, retain=True)
+    client.say("displays/wrong/status", ONLINE, retain=True)
+    shown = {"jackpot": "main", "amount_cents": 1_000_140, "epoch": meter["epoch"], "seq": meter["seq"]}
+    client.say("displays/right/shown", shown)
+    began = time.monotonic()
+    client.say("displays/wrong/shown", {**shown, "amount_cents": 1_000_000})
+    state = client.wait("tables/t1/state", lambda s: s["suspended"], seconds=45)
+    assert 30 < time.monotonic() - began < 40
+    assert state["suspended"] == "display"
+    for table in ("t2", "t3"):
+        assert client.wait(f"tables/{table}/state", lambda s: s["suspended"])["suspended"] == "display"
+    assert client.wager("t1", 2, "w2", 1)["answer"]["reason"] == "table_suspended"
+    samples = site.answer("audit", "list", "--type", "meter_shown")
+    assert len(samples) == 2
+    told = [event.data for event in site.events() if event.type is EventType.METER_SHOWN]
+    assert {(sample["display"], sample["amount_cents"], sample["seq"]) for sample in told} == {
+        ("right", 1_000_140, meter["seq"]),
+        ("wrong", 1_000_000, meter["seq"]),
+    }
+    assert "wrong" in next(e.data["equipment"] for e in site.events() if e.type is EventType.TABLE_SUSPENDED)
+    assert site.verified()
+
+
+def test_a_second_controller_takes_over_and_the_first_ends_by_itself_with_one_sentence(floor):
+    site, client = floor
+    client.command("t1", "c1", "open_round")
+    client.wager("t1", 1, "w1", 1)
+    epoch = client.wait("jackpots/main/meter", lambda m: m["amount_cents"] == 1_000_140)["epoch"]
+    second = site.twin()
+    try:
+        second.start()
+        assert site.process.wait(timeout=20) == 1
+        (sentence,) = [line for line in site.log.splitlines() if not line.startswith("{")]
+        assert sentence.startswith("jackpot: ")
+        assert "took over" in sentence or "taken over" in sentence
+        client.wait("jackpots/main/controller", lambda c: c["epoch"] > epoch and c["state"] == "online")
+        assert client.wager("t1", 1, "w1", 1)["answer"]["verdict"] == "accepted"
+        assert client.wager("t1", 2, "w2", 1)["epoch"] > epoch
+        assert client.last("jackpots/main/controller")["state"] == "online"
+        assert second.stop() == 0
+    finally:
+        if second.process is not None and second.process.poll() is None:
+            second.kill()
+    assert [row["wagers"] for row in site.answer("rounds")] == [2]
+    assert site.verified()
+
+
+@pytest.mark.parametrize("kind", ["mosquitto", "embedded"])
+def test_a_broker_that_is_killed_and_started_again_loses_and_doubles_no_wager(kind, tmp_path, new_site, new_client):
+    broker = {"mosquitto": mosquitto, "embedded": embedded}[kind]
+    running = broker(tmp_path)
+    port = running.__enter__()
+    try:
+        site = new_site(port)
+        site.start()
+        floor = asyncio.run(through_a_broker_restart(site, broker, running, tmp_path, port))
+    finally:
+        running.__exit__(None, None, None)
+    assert site.stop() == 0
+    told = floor.reconcile(read_books(site.answer("rounds")))
+    assert told.is_equal, (told.differences, told.unanswered, told.contradictions)
+    assert told.total.believed.wagers > 0
+    assert site.verified()
+
+
+def test_a_lamp_that_its_pad_reports_dark_in_this_round_is_named_when_wagers_close(floor):
+    _, client = floor
+    client.command("t1", "c1", "open_round")
+    for box in range(1, 5):
+        client.wager("t1", box, f"w{box}", 1)
+    client.say("tables/t1/pads/1/shown", {"round": 1, "wager_id": "w1", "lit": True}, retain=True)
+    client.say("tables/t1/pads/2/shown", {"round": 1, "wager_id": None, "lit": False}, retain=True)
+    client.say("tables/t1/pads/3/shown", {"round": 7, "wager_id": None, "lit": False}, retain=True)
+    client.say("tables/t2/pads/4/shown", {"round": 1, "wager_id": None, "lit": False}, retain=True)
+    reply = client.command("t1", "c2", "close_wagers", round=1)
+    assert (reply["lit"], reply["unconfirmed"]) == ([1, 2, 3, 4], [2])
+    client.command("t1", "c3", "settle", round=1)
+    client.command("t1", "c4", "open_round")
+    client.wager("t1", 2, "w9", 2)
+    assert client.command("t1", "c5", "close_wagers", round=2)["unconfirmed"] == []  # what it showed in round 1
+
+
+def test_the_meter_comes_at_most_ten_times_a_second_soon_after_a_change_and_never_older_than_five_seconds(floor):
+    _, client = floor
+    client.command("t1", "c1", "open_round")
+    began = time.monotonic()
+    while time.monotonic() - began < 3:  # each a wager and its void: the meter changes all the time
+        number = len(client.all)
+        for box in range(1, 8):
+            client.wager("t1", box, f"w{box}-{number}", 1)
+            client.command("t1", f"v{box}-{number}", "void_hand", round=1, box=box, reason="a test")
+    ended = time.monotonic()
+    at = [heard for heard, _ in client.times("jackpots/main/meter") if began <= heard <= ended]
+    assert len(at) > 5 * (ended - began)
+    assert len(at) <= 10 * (ended - began) + 2
+    assert max(sum(first <= later < first + 1 for later in at) for first in at) <= 12  # ten, and what came late
+
+    took = []
+    for number in range(5):
+        lamp = client.wager("t1", 1, f"last-{number}", 1)
+        told = client.wait("jackpots/main/meter", lambda m, seq=lamp["seq"]: m["seq"] >= seq)
+        answered = [heard for heard, body in client.times("tables/t1/pads/1/lamp") if body == lamp]
+        shown = [heard for heard, body in client.times("jackpots/main/meter") if body == told]
+        took.append(shown[0] - answered[0])
+        assert told["amount_cents"] == 1_000_140
+        client.command("t1", f"last-{number}", "void_hand", round=1, box=1, reason="a test")
+    assert median(took) <= 0.25
+    assert max(took) <= 1
+
+    client.skip()
+    for _ in range(3):
+        client.wait("jackpots/main/meter", seconds=6)
+    quiet = [heard for heard, _ in client.times("jackpots/main/meter")]
+    assert max(later - earlier for earlier, later in itertools.pairwise(quiet)) <= 5
+
+
+def test_a_controller_that_is_told_to_stop_says_goodbye_and_signs_its_head(floor, mosquitto_port, new_client):
+    site, client = floor
+    client.command("t1", "c1", "open_round")
+    epoch = client.wager("t1", 1, "w1", 1)["epoch"]
+    site.process.send_signal(signal.SIGTERM)
+    assert site.process.wait(timeout=20) == 0
+    late = new_client(mosquitto_port, site.id, "jackpots/main/controller")
+    assert late.wait("jackpots/main/controller") == {"state": "offline", "epoch": epoch}
+    signed = site.rows(select(tables.checkpoints.c.seq).where(tables.checkpoints.c.chain == "main"))
+    assert max(row.seq for row in signed) == site.head()
+    (owner,) = site.rows(select(tables.chains.c.owner).where(tables.chains.c.chain == "main"))
+    assert owner.owner == ""
+    assert site.verified()
+
+
+async def through_a_broker_restart(site, broker, running, folder, port):
+    """Play while the broker is killed and comes again, with nothing remembered or with everything."""
+
+    async def resume(table):
+        await asyncio.to_thread(site.act, f"tables/{table}/resume", {"note": "the broker is back"})
+
+    habits = Habits(play=1, wager=1, misplace=0)
+    floor = Floor(TABLES, site=site.id, broker=Broker(port=port), speed=50, habits=habits, resume=resume)
+    async with floor:
+        ended = asyncio.Event()
+        playing = asyncio.create_task(floor.play(until=ended))
+        assert await floor.wait_for(lambda: len(floor.played) >= 6, 20)
+        await asyncio.to_thread(running.__exit__, None, None, None)
+        again = broker(folder, port)
+        await asyncio.to_thread(again.__enter__)
+        try:
+            played = len(floor.played)
+            assert await floor.wait_for(lambda: len(floor.played) >= played + 6, 40), floor.snapshot()
+            await asyncio.to_thread(assert_all_is_retained, site, port)
+            ended.set()
+            await playing
+            assert await floor.stop(), floor.snapshot()
+        finally:
+            await asyncio.to_thread(again.__exit__, None, None, None)
+    return floor
+
+
+def assert_all_is_retained(site, port):
+    from machinery import Client
+
+    late = Client(port, site.id, *EVERYTHING)
+    try:
+        assert late.wait("jackpots/main/controller")["state"] == "online"
+        late.wait("jackpots/main/meter")
+        for table in TABLES:
+            late.wait(f"tables/{table}/state")
+            for box in range(1, 8):
+                late.wait(f"tables/{table}/pads/{box}/lamp")
+    finally:
+        late.close()
