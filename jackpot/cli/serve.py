@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Final
 
 import structlog
 
@@ -15,6 +17,9 @@ from jackpot.cli.opening import DEFAULT_CONFIG, ConfigFile, opened
 from jackpot.settings import EMBEDDED, Settings
 from jackpot.wire.broker import embedded
 
+SWITCH_SECONDS: Final = 0.0005
+"""How soon the writer's thread gets its turn after each call into the database; Python's own is 25 times as long."""
+
 log = structlog.get_logger()
 
 
@@ -22,6 +27,7 @@ def serve(*, config: ConfigFile = DEFAULT_CONFIG) -> None:
     """Serve every jackpot of the site until SIGTERM or Ctrl-C; without a configured broker, with one of its own."""
     chosen = settings.read(config)
     logs.set_up(chosen.log_level)
+    sys.setswitchinterval(SWITCH_SECONDS)
     with opened(config) as site:
         signer = site.signer()
     with broker_of(chosen, config.absolute().parent) as broker:

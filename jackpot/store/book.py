@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final, NamedTuple
 
-from sqlalchemy import Connection, insert, select, text, update
+from sqlalchemy import Connection, insert, select, update
 from sqlalchemy.exc import DBAPIError
 
 from jackpot.core.answers import Decision, Refused
@@ -19,7 +19,7 @@ from jackpot.core.site import Site, SiteCommand, SiteEvent, decide_site, evolve_
 from jackpot.core.snapshot import WHOLE, jackpot_of, parts_of
 from jackpot.core.state import NEW, Jackpot
 from jackpot.store import tables
-from jackpot.store.bulk import insert_many
+from jackpot.store.bulk import insert_many, run
 from jackpot.store.chain import GENESIS, SITE, EventRow, canonical
 from jackpot.store.database import Database, explained
 from jackpot.store.errors import Fenced, Rejected
@@ -29,13 +29,10 @@ from jackpot.store.rows import linked, transfer_rows
 
 Outcome = Decision | Refused
 
-# Every batch begins and ends with these; as texts they need no building.
-_FENCE: Final = text(
-    "UPDATE chains SET seq = :seq, head = :head WHERE chain = :chain AND epoch = :epoch AND seq = :before"
-)
-_BALANCE: Final = text("UPDATE balances SET balance_cents = :cents WHERE chain = :chain AND account = :account")
-_STATE: Final = text(
-    "INSERT INTO states (chain, part, body) VALUES (:chain, :part, :body) "
+_FENCE: Final = "UPDATE chains SET seq = ?, head = ? WHERE chain = ? AND epoch = ? AND seq = ?"
+_BALANCE: Final = "UPDATE balances SET balance_cents = ? WHERE chain = ? AND account = ?"
+_STATE: Final = (
+    "INSERT INTO states (chain, part, body) VALUES (?, ?, ?) "
     "ON CONFLICT (chain, part) DO UPDATE SET body = excluded.body"
 )
 
@@ -93,8 +90,8 @@ class Chain:
             connection.execute(update(tables.chains).where(mine).values(owner=""))
 
     def _fence(self, connection: Connection, after: Head) -> None:
-        now = {"chain": self.name, "epoch": self.head.epoch, "before": self.head.seq}
-        if connection.execute(_FENCE, now | {"seq": after.seq, "head": after.hash}).rowcount != 1:
+        mine = (after.seq, after.hash, self.name, self.head.epoch, self.head.seq)
+        if run(connection, _FENCE, [mine]) != 1:
             connection.rollback()
             raise self._fenced()
 
@@ -308,15 +305,12 @@ def write_balances(connection: Connection, chain: str, before: Jackpot, after: J
         )
         return
     changed = [
-        {"chain": chain, "account": account.value, "cents": cents}
-        for account, cents in after.balances.items()
-        if cents != before.balances[account]
+        (cents, chain, account.value) for account, cents in after.balances.items() if cents != before.balances[account]
     ]
     if changed:
-        connection.execute(_BALANCE, changed)
+        run(connection, _BALANCE, changed)
 
 
 def write_states(connection: Connection, chain: str, parts: dict[str, Any]) -> None:
     """Write the parts of a state that may have changed."""
-    rows = [{"chain": chain, "part": part, "body": canonical(plain)} for part, plain in parts.items()]
-    connection.execute(_STATE, rows)
+    run(connection, _STATE, [(chain, part, canonical(plain)) for part, plain in parts.items()])

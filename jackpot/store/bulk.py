@@ -19,6 +19,16 @@ def insert_many(connection: Connection, table: Table, rows: Sequence[tuple[Any, 
         connection.exec_driver_sql(_insert(table), list(rows))
 
 
+def run(connection: Connection, statement: str, rows: Sequence[tuple[Any, ...]]) -> int:
+    """Carry out a statement of ours, written with `?`, for each of these rows; says how many rows the last one changed.
+
+    Straight to the driver: every batch begins and ends with such statements, and they need no building.
+    """
+    written = statement.replace("?", "%s") if connection.dialect.name == "postgresql" else statement
+    done = connection.exec_driver_sql(written, rows[0] if len(rows) == 1 else list(rows))
+    return int(done.rowcount)
+
+
 def _copy(connection: Connection, table: Table, rows: Sequence[tuple[Any, ...]]) -> None:
     cursor = connection.connection.cursor()
     try:

@@ -11,7 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
-from queue import Empty, Full, Queue
+from queue import Empty, SimpleQueue
 from typing import Final, NamedTuple
 
 from jackpot.core.answers import Decision, Refused
@@ -73,7 +73,7 @@ class Writer:
         self._checkpoint = checkpoint
         self._hooks = hooks or Hooks()
         self._checkpoint_at = book.chain.head.seq + CHECKPOINT_EVERY_EVENTS
-        self._waiting: Queue[Asked | Callable[[], None] | None] = Queue(MOST_WAITING)
+        self._waiting: SimpleQueue[Asked | Callable[[], None] | None] = SimpleQueue()
         self._stopping = threading.Event()
         self._ended: StoreError | None = None
         self._began = 0.0
@@ -89,11 +89,9 @@ class Writer:
         """Have a command carried out; `reply` hears the outcome once it is durable."""
         if self._ended is not None:
             raise self._ended
-        try:
-            self._waiting.put_nowait((command, reply))
-        except Full:
-            name = self.book.chain.name
-            raise TooBusyError(f"{MOST_WAITING} commands wait for the jackpot {name} already") from None
+        if self._waiting.qsize() >= MOST_WAITING:
+            raise TooBusyError(f"{MOST_WAITING} commands wait for the jackpot {self.book.chain.name} already")
+        self._waiting.put((command, reply))
 
     def ask(self, command: Command | Identified) -> Future[Decision]:
         """The decision, once it is durable; the future raises `Refused`, or what went wrong with the store."""

@@ -16,15 +16,18 @@ from jackpot.wire.devices import Displays
 from jackpot.wire.topics import Topics
 from jackpot.wire.views import Mark, Plain
 
-BETWEEN_STATES_SECONDS: Final = 0.1
+BETWEEN_STATES_SECONDS: Final = 1.0
 
 Publish = Callable[..., bool]
 Later = Callable[[float, Callable[[], None]], object]
 
 
+_encode: Final = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False).encode
+
+
 def encoded(plain: Plain) -> str:
     """A message as it goes out."""
-    return json.dumps(plain, separators=(",", ":"), ensure_ascii=False)
+    return _encode(plain)
 
 
 class Announcer:

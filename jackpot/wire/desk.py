@@ -28,7 +28,7 @@ from jackpot.wire.messages import Malformed
 from jackpot.wire.meter import MeterPacer
 from jackpot.wire.session import Address, Letter, Session, Will
 from jackpot.wire.topics import Heard, Topics
-from jackpot.wire.views import Mark
+from jackpot.wire.views import ROUND_ENDS, Mark
 
 WATCH_SECONDS: Final = 1.0
 PROBE_SECONDS: Final = 1.0
@@ -62,7 +62,8 @@ class Desk:
         )
         self.session = self._new_session()
         self._remember_wins()
-        self._measure([])
+        self._batches, self._commits = metrics.BATCH.labels(self.id), metrics.COMMIT.labels(self.id)
+        self._measure()
 
     def _hooks(self) -> Hooks:
         """The writer speaks from its own thread; everything here happens in the loop's."""
@@ -217,15 +218,20 @@ class Desk:
         if batch.events:
             self._pacer.change()
             self._look_after(batch.events)
-            self._measure(batch.events)
-        metrics.BATCH.labels(self.id).observe(len(batch.answers))
-        metrics.COMMIT.labels(self.id).observe(batch.seconds)
+        self._batches.observe(len(batch.answers))
+        self._commits.observe(batch.seconds)
 
     def _look_after(self, events: list[tuple[int, Event]]) -> None:
-        """A pad that had gone before its wager was lit suspends its table, too."""
+        """What a batch obliges the shell to do and to count."""
         for _, event in events:
             if event.type is EventType.WAGER_ACCEPTED:
                 self.intake.suspend_for_pad(event.table or "", event.data["box"], _nobody_waits)
+            elif event.type is EventType.TABLE_SUSPENDED:
+                metrics.MALFUNCTIONS.labels(self.id, event.data["cause"]).inc()
+                log.warning("table suspended", jackpot=self.id, table=event.table, **event.data)
+            elif event.type in ROUND_ENDS and event.data.get("ends", True):
+                outcome = "void" if event.type is EventType.ROUND_VOIDED else "played"
+                metrics.ROUNDS.labels(self.id, outcome).inc()
 
     def _store_failed(self, error: StoreError) -> None:
         log.error("store failed", jackpot=self.id, problem=str(error))
@@ -242,7 +248,7 @@ class Desk:
     # By itself.
 
     async def _watch(self) -> None:
-        """Displays that contradict the meter for too long; gauges that change without events."""
+        """Displays that contradict the meter for too long; gauges."""
         while True:
             await asyncio.sleep(WATCH_SECONDS)
             for display, said in self.displays.overdue(time.monotonic()):
@@ -251,18 +257,10 @@ class Desk:
                     if not table.unlinked and not table.suspended:
                         report = ReportMalfunction(now(), CONTROLLER, table.id, f"display {display}", note, "display")
                         self.writer.put(report, _nobody_waits)
-            metrics.METER_AGE.labels(self.id).set(time.monotonic() - self.announcer.meter_at)
-            metrics.INTAKE.labels(self.id).set(self.writer.waiting)
-            metrics.CONNECTED.labels(self.id).set(self.session.connected)
-            counts = {
-                "pad": self.pads.count_online(),
-                "dealer": self.pads.count_dealers(),
-                "display": self.displays.count_online(),
-            }
-            for kind, count in counts.items():
-                metrics.ONLINE.labels(self.id, kind).set(count)
+            self._measure()
 
-    def _measure(self, events: list[tuple[int, Event]]) -> None:
+    def _measure(self) -> None:
+        """Gauges, now and then."""
         jackpot = self.announcer.jackpot
         for pool in (Account.JACKPOT, Account.RESERVE):
             metrics.POOL_CENTS.labels(self.id, pool.value).set(jackpot.balances[pool])
@@ -273,13 +271,12 @@ class Desk:
         suspended = [table.suspended for table in jackpot.tables.values() if table.suspended]
         for cause in ("dealer_report", "pad_offline", "display", "store"):
             metrics.SUSPENDED.labels(self.id, cause).set(suspended.count(cause))
-        for _, event in events:
-            if event.type is EventType.TABLE_SUSPENDED:
-                metrics.MALFUNCTIONS.labels(self.id, event.data["cause"]).inc()
-                log.warning("table suspended", jackpot=self.id, table=event.table, **event.data)
-            elif event.type in (EventType.ROUND_VOIDED, EventType.PAYOUTS_CONFIRMED) or event.data.get("ends"):
-                outcome = "void" if event.type is EventType.ROUND_VOIDED else "played"
-                metrics.ROUNDS.labels(self.id, outcome).inc()
+        metrics.METER_AGE.labels(self.id).set(time.monotonic() - self.announcer.meter_at)
+        metrics.INTAKE.labels(self.id).set(self.writer.waiting)
+        metrics.CONNECTED.labels(self.id).set(self.session.connected)
+        metrics.ONLINE.labels(self.id, "pad").set(self.pads.count_online())
+        metrics.ONLINE.labels(self.id, "dealer").set(self.pads.count_dealers())
+        metrics.ONLINE.labels(self.id, "display").set(self.displays.count_online())
 
 
 async def seen_epoch(address: Address, topics: Topics, jackpot: str, probe: str) -> int:

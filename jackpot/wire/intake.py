@@ -126,8 +126,10 @@ class Intake:
 
     def suspend_for_pad(self, name: str, box: int, reply: Callable[[Answer], None]) -> bool:
         """A pad that went silent with a lit wager suspends its table (reading 14); says whether it does."""
+        if not self._pads.is_offline(name, box):
+            return False
         table = self._announcer.jackpot.tables.get(name)
-        if table is None or table.unlinked or table.suspended or not self._pads.is_offline(name, box):
+        if table is None or table.unlinked or table.suspended:
             return False
         if table.phase is Phase.IDLE or table.round is None or table.round.standing(box) is None:
             return False
