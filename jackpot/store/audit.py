@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 from collections.abc import Generator, Iterable
 from contextlib import closing
 from pathlib import Path
 from typing import Any, Final, NamedTuple, TextIO
 
 from sqlalchemy import Connection, Select, Table, create_engine, insert, select, update
-from sqlalchemy.exc import IntegrityError
 
 from jackpot.core.events import Event
 from jackpot.core.evolve import evolve
@@ -170,12 +170,11 @@ def _rebuild(rebuilt: Connection, chain: str, chunk: list[tuple[int, Event]]) ->
     """Write what these events make of the query tables; where that fails, event by event, to say which one."""
     try:
         _project(rebuilt, chain, chunk)
-    except IntegrityError:
-        rebuilt.rollback()
+    except sqlite3.IntegrityError:
         for seq, event in chunk:
             try:
                 _project(rebuilt, chain, [(seq, event)])
-            except IntegrityError:
+            except sqlite3.IntegrityError:
                 raise Wrong(seq, f"event {seq} adds what an event before it has added already") from None
 
 
@@ -183,8 +182,8 @@ def _project(rebuilt: Connection, chain: str, chunk: list[tuple[int, Event]]) ->
     projection = new_projection(chain)
     for seq, event in chunk:
         projection.add(seq, event)
-    projection.write(rebuilt)
-    rebuilt.commit()
+    with rebuilt.begin():
+        projection.write(rebuilt)
 
 
 def _verify_checkpoint(row: EventRow, note: str | None, verifier: Verifier) -> None:

@@ -71,6 +71,7 @@ class Chain:
         """
         after = Head(rows[-1].seq, rows[-1].hash, self.head.epoch)
         with explained(self.database.url), self.database.writing.connect() as connection:
+            connection.begin()  # said aloud: what goes straight to the driver begins nothing by itself
             self._fence(connection, after)
             insert_many(connection, tables.events, rows)
             write(connection)

@@ -1,4 +1,8 @@
-"""Many rows at once, by the quickest way each driver has: executemany on SQLite, COPY on PostgreSQL."""
+"""Rows by the quickest way each driver has: executemany on SQLite, COPY on PostgreSQL; straight to the driver.
+
+Every batch goes through here, and what SQLAlchemy would do around each statement costs more than the statement. What a
+driver complains of is made a sentence by `explained`, as everything else is.
+"""
 
 from __future__ import annotations
 
@@ -8,39 +12,46 @@ from typing import Any
 
 from sqlalchemy import Connection, Table
 
+Rows = Sequence[tuple[Any, ...]]
 
-def insert_many(connection: Connection, table: Table, rows: Sequence[tuple[Any, ...]]) -> None:
+
+def insert_many(connection: Connection, table: Table, rows: Rows) -> None:
     """Insert rows given in the order of the table's columns."""
     if not rows:
         return
-    if connection.dialect.name == "postgresql":
-        _copy(connection, table, rows)
-    else:
-        connection.exec_driver_sql(_insert(table), list(rows))
-
-
-def run(connection: Connection, statement: str, rows: Sequence[tuple[Any, ...]]) -> int:
-    """Carry out a statement of ours, written with `?`, for each of these rows; says how many rows the last one changed.
-
-    Straight to the driver: every batch begins and ends with such statements, and they need no building.
-    """
-    written = statement.replace("?", "%s") if connection.dialect.name == "postgresql" else statement
-    done = connection.exec_driver_sql(written, rows[0] if len(rows) == 1 else list(rows))
-    return int(done.rowcount)
-
-
-def _copy(connection: Connection, table: Table, rows: Sequence[tuple[Any, ...]]) -> None:
     cursor = connection.connection.cursor()
     try:
-        with cursor.copy(_copy_statement(table)) as copy:
-            for row in rows:
-                copy.write_row(row)
+        if connection.dialect.name == "postgresql":
+            with cursor.copy(_copy_statement(table)) as copy:
+                for row in rows:
+                    copy.write_row(row)
+        else:
+            cursor.executemany(_insert_statement(table), rows)
+    finally:
+        cursor.close()
+
+
+def run(connection: Connection, statement: str, rows: Rows) -> int:
+    """Carry out a statement of ours, written with `?`, for each of these rows; says how many rows it changed."""
+    cursor = connection.connection.cursor()
+    try:
+        written = _marked(statement, connection.dialect.name)
+        if len(rows) == 1:
+            cursor.execute(written, rows[0])
+        else:
+            cursor.executemany(written, rows)
+        return int(cursor.rowcount)
     finally:
         cursor.close()
 
 
 @cache
-def _insert(table: Table) -> str:
+def _marked(statement: str, dialect: str) -> str:
+    return statement.replace("?", "%s") if dialect == "postgresql" else statement
+
+
+@cache
+def _insert_statement(table: Table) -> str:
     marks = ", ".join("?" * len(table.columns))
     return f"INSERT INTO {table.name} ({_columns(table)}) VALUES ({marks})"  # noqa: S608 - our own names
 

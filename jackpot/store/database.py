@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 from sqlite3 import Connection as SqliteConnection
@@ -11,18 +12,23 @@ from typing import Final
 import psycopg
 from sqlalchemy import Connection, Engine, create_engine, event, text
 from sqlalchemy.engine import make_url
-from sqlalchemy.exc import ArgumentError, DataError, DBAPIError, IntegrityError
+from sqlalchemy.exc import ArgumentError, DBAPIError
 
 from jackpot.store.errors import Rejected, StoreError, Unreachable
 
 READERS: Final = 5
 BUSY_MS: Final = 10_000
-WRITER_CACHE_KIB: Final = 65_536
+WRITER_CACHE_KIB: Final = 16_384
 READER_CACHE_KIB: Final = 4_096
 PAGE_BYTES: Final = 2_048
 """Each pad's newest wager stands on a page of its own in the index of ids: small pages make a commit small."""
 WAL_PAGES: Final = 8_000
 """How much a checkpoint of the write-ahead log takes at once: a page that changes often is then copied once."""
+
+
+_DRIVERS: Final = (sqlite3.Error, psycopg.Error)
+_REFUSALS: Final = (sqlite3.IntegrityError, sqlite3.DataError, psycopg.IntegrityError, psycopg.DataError)
+"""What to ask again is of no use for: the row is wrong, not the moment."""
 
 
 class Database:
@@ -66,10 +72,10 @@ def explained(url: str) -> Iterator[None]:
     """A driver's complaint becomes one sentence that names the database and hides its password."""
     try:
         yield
-    except (DBAPIError, psycopg.Error) as error:
-        reason = " ".join(str(error.orig if isinstance(error, DBAPIError) else error).split())
-        kind = Rejected if isinstance(error, IntegrityError | DataError) else Unreachable
-        raise kind(f"{shown(url)}: {reason}") from error
+    except (DBAPIError, *_DRIVERS) as error:
+        cause = error.orig if isinstance(error, DBAPIError) else error
+        kind = Rejected if isinstance(cause, _REFUSALS) else Unreachable
+        raise kind(f"{shown(url)}: {' '.join(str(cause).split())}") from error
 
 
 def shown(url: str) -> str:

@@ -97,6 +97,7 @@ def upgrade() -> None:
         sa.CheckConstraint("amount_cents > 0", name="money_moves"),
         sa.CheckConstraint("source <> target", name="between_two_accounts"),
         sa.PrimaryKeyConstraint("chain", "seq", "n"),
+        sqlite_with_rowid=False,
     )
     op.create_index("transfers_by_time", "transfers", ["chain", "at"], unique=False)
     op.create_table(
@@ -113,6 +114,7 @@ def upgrade() -> None:
         sa.Column("reason", sa.Text(), nullable=True),
         sa.Column("seq", sa.BigInteger(), nullable=False),
         sa.PrimaryKeyConstraint("chain", "table_id", "box", "wager_id"),
+        sqlite_with_rowid=False,
     )
     op.create_index("wagers_by_round", "wagers", ["chain", "table_id", "round", "status", "amount_cents"], unique=False)
     op.create_table(
@@ -129,6 +131,7 @@ def upgrade() -> None:
         sa.Column("hash", sa.LargeBinary(), nullable=False),
         sa.ForeignKeyConstraint(["chain"], ["chains.chain"]),
         sa.PrimaryKeyConstraint("chain", "seq"),
+        sqlite_with_rowid=False,
     )
     op.create_index("events_by_actor", "events", ["chain", "actor", "seq"], unique=False)
     op.create_index("events_by_table", "events", ["chain", "table_id", "seq"], unique=False)

@@ -1,5 +1,8 @@
 """Ids within one batch: what the state forgets when a round opens is still known to the commands behind it."""
 
+from uuid import uuid4
+
+import psycopg
 import pytest
 from sqlalchemy import event
 
@@ -27,9 +30,16 @@ CONFIG = Config(1, 200, 7_000, 3_000, 0, FixedFrom.RESERVE, ())
 OPEN = OpenRound(AT, DEALER, "t1")
 
 
-@pytest.fixture
-def book(tmp_path):
-    database = Database(f"sqlite:///{tmp_path / 'store.db'}")
+@pytest.fixture(params=["sqlite", "postgresql"])
+def book(request, tmp_path):
+    if request.param == "sqlite":
+        url = f"sqlite:///{tmp_path / 'store.db'}"
+    else:
+        server, name = request.getfixturevalue("postgres_url"), f"batches_{uuid4().hex}"
+        with psycopg.connect(server, autocommit=True) as connection:
+            connection.execute(f"CREATE DATABASE {name}")
+        url = server.replace("/postgres", f"/{name}")
+    database = Database(url)
     migrate(database)
     opened = Book.open(database, "main", "test")
     opened.ask(
@@ -64,6 +74,21 @@ def test_an_id_reused_in_the_next_round_is_refused_in_one_batch_and_the_batch_st
     assert book.jackpot.tables["t1"].number == 2
 
 
+def test_an_id_used_in_a_past_round_is_refused_though_its_round_is_the_one_being_played(book):
+    """Such a wager is not looked up before it is accepted: the database's key tells, and the batch is decided anew."""
+    book.ask([OPEN, wager(1), *end(1), OPEN])
+    other = wager(2)._replace(box=4)
+    first, second = book.ask([wager(2), other])
+    assert (first.code, second.answer["verdict"]) == ("wager_id_reused", "accepted")
+    assert list(book.jackpot.tables["t1"].round.wagers) == ["4/w1"]
+
+
+def test_a_wager_that_is_refused_is_told_the_first_reason_that_applies(book):
+    book.ask([OPEN, wager(1), *end(1), OPEN])
+    assert last(book, [wager(2)._replace(amount_cents=1, ante=False)]) == "wager_id_reused"
+    assert last(book, [wager(2)._replace(wager_id="w2", amount_cents=1, ante=False)]) == "no_ante"
+
+
 def test_a_wager_committed_before_the_batch_is_known_after_the_opening_in_it(book):
     book.ask([OPEN, wager(1)])
     assert last(book, [*end(1), OPEN, wager(1)])["verdict"] == "accepted"
@@ -76,6 +101,7 @@ def test_a_command_id_reused_after_the_next_opening_is_refused_in_one_batch(book
 
 
 @pytest.mark.parametrize("kind", ["wagers", "commands"])
+@pytest.mark.parametrize("book", ["sqlite"], indirect=True)
 def test_ids_of_past_rounds_are_looked_up_and_never_searched_for_row_by_row(book, kind):
     """SQLite says how it carries a statement out; a search of the whole chain would cost more with every round."""
     database, statements = book.chain.database, []
