@@ -24,7 +24,7 @@ from jackpot.store.chain import GENESIS, SITE, EventRow, canonical
 from jackpot.store.database import Database, explained
 from jackpot.store.errors import Fenced, Rejected
 from jackpot.store.memory import Memory, recalled_from, wagers_of_rounds
-from jackpot.store.projection import new_projection
+from jackpot.store.projection import Projection, new_projection
 from jackpot.store.rows import linked, transfer_rows
 
 Outcome = Decision | Refused
@@ -149,6 +149,29 @@ def take_over(database: Database, name: str, owner: str, *, seen_epoch: int = 0)
     return Chain(database, name, Head(moved.seq, bytes(moved.head), epoch))
 
 
+Where = Callable[[Callable[[], "_Prepared"]], "_Prepared"]
+
+
+def here(prepare: Callable[[], _Prepared]) -> _Prepared:
+    """Prepare a batch in the thread that writes it."""
+    return prepare()
+
+
+class _NotRememberedError(Exception):
+    """A wager would be refused, and the store was not asked yet whether it knows its id."""
+
+
+class _Prepared(NamedTuple):
+    """A batch that was decided: its outcomes, and all the rows it would be."""
+
+    outcomes: list[Outcome]
+    rows: list[EventRow]
+    moved: list[tuple[Any, ...]]
+    projection: Projection
+    parts: list[tuple[str, str, str]]
+    after: Jackpot
+
+
 class Book:
     """A jackpot's chain with the state it stands for."""
 
@@ -164,26 +187,32 @@ class Book:
         with database.reader() as connection:
             return cls(chain, read_jackpot(connection, name))
 
-    def ask(self, asked: Sequence[Command | Identified]) -> list[Outcome]:
+    def ask(self, asked: Sequence[Command | Identified], where: Where = here) -> list[Outcome]:
         """Carry out a batch: one transaction, then the outcomes, in order. A refusal does not disturb the others.
 
         A wager on the round being played is not looked up among past ones before it is accepted: the database's key
-        tells if its id was used, and then the batch is decided anew with all that the store remembers.
+        tells if its id was used, and then the batch is decided anew with all that the store remembers. `where` says
+        in which thread the batch is decided and made into rows; it is written in this one.
         """
         self.resolve()
         try:
-            return self._ask(asked, self._recalled([c for c in asked if not self._is_fresh(c)]))
-        except Rejected:
-            return self._ask(asked, self._recalled(asked))
+            memory = self._recalled([c for c in asked if not self._is_fresh(c)])
+            return self._commit(where(lambda: self._prepared(asked, memory)))
+        except (Rejected, _NotRememberedError):
+            known = self._recalled(asked)
+            return self._commit(where(lambda: self._prepared(asked, known)))
 
-    def _ask(self, asked: Sequence[Command | Identified], memory: Memory) -> list[Outcome]:
+    def _prepared(self, asked: Sequence[Command | Identified], memory: Memory) -> _Prepared:
+        """The batch decided, and the rows it would be."""
         working = self.jackpot
         events: list[Event] = []
         outcomes: list[Outcome] = []
         for command in asked:
             try:
-                decision = self._decide(working, command, memory)
+                decision = decide(working, memory.recalled(command))
             except Refused as refused:
+                if type(command) is PlaceWager and not memory.has_looked_up(command):
+                    raise _NotRememberedError from None  # a refusal says the first reason that applies
                 outcomes.append(refused)
                 continue
             for event in decision.events:
@@ -192,21 +221,14 @@ class Book:
                 working = evolve(working, event)
             events += decision.events
             outcomes.append(decision)
-        if events:
-            self._unseen = working, outcomes
-            self._commit(events, working)
-            self._unseen = None
-        return outcomes
-
-    def _decide(self, working: Jackpot, command: Command | Identified, memory: Memory) -> Decision:
-        """A refusal says the first reason that applies, so before a wager is refused its id is looked up."""
-        try:
-            return decide(working, memory.recalled(command))
-        except Refused:
-            if type(command) is not PlaceWager or memory.has_looked_up(command):
-                raise
-        memory.add(self._recalled([command]))
-        return decide(working, memory.recalled(command))
+        rows = self.chain.next_rows(events)
+        projection = new_projection(self.chain.name)
+        for row, event in zip(rows, events, strict=True):
+            projection.add(row.seq, event)
+        moved = [entry for row, e in zip(rows, events, strict=True) for entry in transfer_rows(row, e.transfers)]
+        touched = {e.table for e in events if e.table in working.tables and e.type is not EventType.WAGER_ACCEPTED}
+        parts = state_rows(self.chain.name, parts_of(working, sorted(table for table in touched if table)))
+        return _Prepared(outcomes, rows, moved, projection, parts, working)
 
     def resolve(self) -> list[Outcome] | None:
         """The outcomes of the last batch where its commit broke off and yet took place; None where there is none."""
@@ -220,22 +242,22 @@ class Book:
         self.jackpot = unseen[0]
         return unseen[1]
 
-    def _commit(self, events: list[Event], after: Jackpot) -> None:
-        rows = self.chain.next_rows(events)
-        projection = new_projection(self.chain.name)
-        for row, event in zip(rows, events, strict=True):
-            projection.add(row.seq, event)
-        touched = {e.table for e in events if e.table in after.tables and e.type is not EventType.WAGER_ACCEPTED}
+    def _commit(self, prepared: _Prepared) -> list[Outcome]:
+        """Write it all in one transaction; where nothing happened, there is nothing to write."""
+        if not prepared.rows:
+            return prepared.outcomes
 
         def write(connection: Connection) -> None:
-            moved = [entry for row, e in zip(rows, events, strict=True) for entry in transfer_rows(row, e.transfers)]
-            insert_many(connection, tables.transfers, moved)
-            projection.write(connection)
-            write_balances(connection, self.chain.name, self.jackpot, after)
-            write_states(connection, self.chain.name, parts_of(after, sorted(t for t in touched if t)))
+            insert_many(connection, tables.transfers, prepared.moved)
+            prepared.projection.write(connection)
+            write_balances(connection, self.chain.name, self.jackpot, prepared.after)
+            write_states(connection, prepared.parts)
 
-        self.chain.commit(rows, write)
-        self.jackpot = after
+        self._unseen = prepared.after, prepared.outcomes
+        self.chain.commit(prepared.rows, write)
+        self._unseen = None
+        self.jackpot = prepared.after
+        return prepared.outcomes
 
     def _recalled(self, asked: Sequence[Command | Identified]) -> Memory:
         """What the store remembers of these commands' ids."""
@@ -272,9 +294,9 @@ class SiteBook:
         """Carry out one command, durably, or raise its refusal."""
         event = decide_site(self.site, asked)
         after = evolve_site(self.site, event)
-        body = {"site": plain_site(after)}
+        body = state_rows(SITE, {"site": plain_site(after)})
         rows = self.chain.next_rows([event])
-        self.chain.commit(rows, lambda connection: write_states(connection, SITE, body))
+        self.chain.commit(rows, lambda connection: write_states(connection, body))
         self.site = after
 
 
@@ -312,6 +334,11 @@ def write_balances(connection: Connection, chain: str, before: Jackpot, after: J
         run(connection, _BALANCE, changed)
 
 
-def write_states(connection: Connection, chain: str, parts: dict[str, Any]) -> None:
-    """Write the parts of a state that may have changed."""
-    run(connection, _STATE, [(chain, part, canonical(plain)) for part, plain in parts.items()])
+def write_states(connection: Connection, rows: list[tuple[str, str, str]]) -> None:
+    """Write the parts of a state that changed."""
+    run(connection, _STATE, rows)
+
+
+def state_rows(chain: str, parts: dict[str, Any]) -> list[tuple[str, str, str]]:
+    """The parts of a state as rows."""
+    return [(chain, part, canonical(plain)) for part, plain in parts.items()]

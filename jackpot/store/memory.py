@@ -31,12 +31,6 @@ class Memory:
         """Whether the store was asked about this wager's id."""
         return (asked.table, asked.box, asked.wager_id) in self._looked_up
 
-    def add(self, other: Memory) -> None:
-        """Remember what another remembers, too."""
-        self.wagers.update(other.wagers)
-        self.commands.update(other.commands)
-        self._looked_up |= other._looked_up
-
     def keep(self, table: Table) -> None:
         """Remember the ids of a table's last round, which its next round makes the state forget."""
         if table.round is not None:

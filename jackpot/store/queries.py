@@ -112,7 +112,7 @@ def events(connection: Connection, page: Page, wanted: EventFilter) -> Found:
     first, rest = _by_use(page, wanted)
     bounds = [
         e.chain == page.jackpot,
-        *(e[name] == value for name, value in first),
+        *(_rare(connection, e[name] == value) for name, value in first),
         *_seq_bounds(connection, page, wanted),
     ]
     looked = select(tables.events).where(*bounds).order_by(e.seq.desc())
@@ -156,6 +156,11 @@ def _seq_bounds(connection: Connection, page: Page, wanted: EventFilter) -> list
         bounds.append(_tried(e.at) < wanted.until)
         before = min(before, newest + 1)
     return [e.seq < before, *bounds]
+
+
+def _rare(connection: Connection, condition: ColumnElement[bool]) -> ColumnElement[bool]:
+    """A condition that few rows fulfil: without the hint SQLite would rather read a whole range of the trail."""
+    return func.unlikely(condition) if connection.dialect.name == "sqlite" else condition
 
 
 def _tried(text: ColumnElement[str]) -> ColumnElement[str]:

@@ -18,11 +18,13 @@ from jackpot.core.answers import Decision, Refused
 from jackpot.core.commands import Command, Identified
 from jackpot.core.events import Event
 from jackpot.core.state import Jackpot
-from jackpot.store.book import Book, Head, Outcome
+from jackpot.store.book import Book, Head, Outcome, Where, here
 from jackpot.store.errors import Fenced, Rejected, StoreError
 
 MOST_WAITING: Final = 10_000
 MOST_IN_BATCH: Final = 500
+MANY: Final = 5
+"""From here on a batch is decided where the shell wants it: two threads that both compute hinder each other."""
 CHECKPOINT_EVERY_EVENTS: Final = 10_000
 FIRST_WAIT_SECONDS: Final = 0.1
 LONGEST_WAIT_SECONDS: Final = 5.0
@@ -56,13 +58,15 @@ class Hooks(NamedTuple):
     """What the shell around the writer wants to know, each told from the writer's thread.
 
     `deliver` takes a batch that is durable; `failed` hears that the store does not answer; `recovery` says what is
-    written first when it does again; `ended` hears why the writer stopped by itself: another has taken over.
+    written first when it does again; `ended` hears why the writer stopped by itself: another has taken over; `where` is
+    the thread in which a batch of many is decided.
     """
 
     deliver: Callable[[Batch], None] = deliver_here
     failed: Callable[[StoreError], None] = lambda _error: None
     recovery: Callable[[Jackpot], Sequence[Command]] = lambda _jackpot: ()
     ended: Callable[[StoreError], None] = lambda _error: None
+    where: Where = here
 
 
 class Writer:
@@ -160,7 +164,7 @@ class Writer:
         before = self.book.chain.head.seq
         self._began = time.perf_counter()
         try:
-            answers: list[Answer] = list(self.book.ask(asked))
+            answers: list[Answer] = list(self.book.ask(asked, self._hooks.where if len(asked) >= MANY else here))
         except Fenced:
             self._deliver(before, batch, [Fenced("another controller has taken over")] * len(batch))
             raise

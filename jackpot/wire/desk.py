@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Sequence
+from concurrent.futures import Future
 from functools import partial
 from typing import Any, Final, TypeVar
 
@@ -72,7 +73,21 @@ class Desk:
             failed=partial(self._in_loop, self._store_failed),
             recovery=_store_malfunctions,
             ended=partial(self._in_loop, self._end),
+            where=self._wait_for_loop,
         )
+
+    def _wait_for_loop(self, prepare: Callable[[], T]) -> T:
+        """Have something computed in the loop's thread, so that the two threads do not fight over the interpreter."""
+        done: Future[T] = Future()
+
+        def run() -> None:
+            try:
+                done.set_result(prepare())
+            except BaseException as error:  # noqa: BLE001 - it is raised again in the writer's thread
+                done.set_exception(error)
+
+        self._loop.call_soon_threadsafe(run)
+        return done.result()
 
     def _in_loop(self, act: Callable[[T], None], told: T) -> None:
         self._loop.call_soon_threadsafe(act, told)

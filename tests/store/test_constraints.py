@@ -415,10 +415,10 @@ def test_a_connection_that_breaks_half_way_leaves_nothing_and_the_book_goes_on(f
         name = stage if stage == "write_states" else "insert_many"
         real = getattr(books, name)
 
-        def break_first(connection, table, rows):
-            if stage in ("write_states", getattr(table, "name", "")):
+        def break_first(connection, *what):
+            if stage in ("write_states", getattr(what[0], "name", "")):
                 end_own_connection(database, connection)
-            real(connection, table, rows)
+            real(connection, *what)
 
         patched.setattr(books, name, break_first)
         with pytest.raises(StoreError):

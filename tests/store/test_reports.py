@@ -10,6 +10,7 @@ from zoneinfo import ZoneInfo
 
 import psycopg
 import pytest
+from sqlalchemy import event as listening
 from sqlalchemy import select, text
 
 sys.path.append(str(Path(__file__).parent.parent / "core"))
@@ -436,3 +437,33 @@ def test_a_page_is_never_longer_than_the_limit_of_the_program(week, monkeypatch)
     monkeypatch.setattr(queries, "MOST_ROWS", 5)
     with week.database.reader() as connection:
         assert len(queries.events(connection, Page("main", limit=10**9), EventFilter()).rows) == 5
+
+
+@pytest.mark.parametrize(
+    "times", [(None, None), ("2026-01-01", None), (None, "2027-01-01"), ("2026-01-01", "2027-01-01")]
+)
+@pytest.mark.parametrize(
+    ("wanted", "index"),
+    [
+        ((None, None, None), "PRIMARY KEY"),
+        (("t1", None, None), "events_by_table"),
+        ((None, "round_settled", None), "events_by_type"),
+        ((None, None, "max"), "events_by_actor"),
+        (("t1", "wager_accepted", "max"), "events_by_actor"),
+        (("t1", "round_settled", "pad"), "events_by_type"),
+        (("t1", "wager_accepted", "pad"), "events_by_table"),
+    ],
+)
+def test_a_page_of_events_is_looked_up_by_the_index_that_leaves_least(tmp_path, times, wanted, index):
+    """SQLite says how it would go about it; left to itself it reads whole ranges of the trail."""
+    database, statements = Database(f"sqlite:///{tmp_path / 'store.db'}"), []
+    migrate(database)
+    listening.listen(database.reading, "before_cursor_execute", lambda *seen: statements.append(seen[2:4]))
+    with database.reader() as connection:
+        table, kind, actor = wanted
+        queries.events(connection, Page("main", table), EventFilter(*times, kind, actor))
+        asked = [(statement, values) for statement, values in list(statements) if "DESC" in statement]
+        statement, values = next(one for one in reversed(asked) if "events.data" in one[0])
+        plan = " ".join(row.detail for row in connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {statement}", values))
+    database.close()
+    assert (index in plan, "SCAN events" in plan, "TEMP B-TREE" in plan) == (True, False, False), plan

@@ -72,10 +72,10 @@ def test_what_waits_is_committed_together_and_a_refusal_disturbs_nobody(database
     batches, held = [], threading.Event()
     carried_out = book.ask
 
-    def watched(commands):
+    def watched(commands, *where):
         held.wait(30)
         batches.append(len(commands))
-        return carried_out(commands)
+        return carried_out(commands, *where)
 
     monkeypatch.setattr(book, "ask", watched)
     working = Writer(book, sign(database))
@@ -112,7 +112,7 @@ def test_a_checkpoint_is_written_now_and_then(database, book, wagers, monkeypatc
 def test_too_many_waiting_commands_are_refused_at_the_door(database, book, wagers, monkeypatch):
     monkeypatch.setattr(writer, "MOST_WAITING", 5)
     held, carried_out = threading.Event(), book.ask
-    monkeypatch.setattr(book, "ask", lambda commands: carried_out(commands) if held.wait(30) else [])
+    monkeypatch.setattr(book, "ask", lambda commands, *_: carried_out(commands) if held.wait(30) else [])
     working = Writer(book, sign(database))
 
     def flood():
