@@ -19,7 +19,7 @@ from jackpot.store.errors import Rejected, StoreError, Unreachable
 READERS: Final = 5
 BUSY_MS: Final = 10_000
 WRITER_CACHE_KIB: Final = 16_384
-READER_CACHE_KIB: Final = 4_096
+READER_CACHE_KIB: Final = 16_384
 PAGE_BYTES: Final = 2_048
 """Each pad's newest wager stands on a page of its own in the index of ids: small pages make a commit small."""
 WAL_PAGES: Final = 8_000

@@ -15,7 +15,7 @@ from jackpot.store.book import read_jackpot
 from jackpot.store.chain import SITE
 
 MOST_ROWS: Final = 1_000
-MOST_TRIED: Final = 2_000
+MOST_TRIED: Final = 1_000
 _AFTER_ALL: Final = 2**62
 
 Plain = dict[str, Any]

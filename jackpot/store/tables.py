@@ -18,7 +18,7 @@ from sqlalchemy import (
 )
 
 metadata = MetaData()
-# The big tables are kept in the order of their keys (without rowid): one tree less to write for each row.
+# What is only ever appended is kept in the order of its key (without rowid): one tree less to write for each row.
 _SHORT = String(64)
 
 chains = Table(
@@ -110,7 +110,6 @@ wagers = Table(
     Column("seq", BigInteger, nullable=False),
     PrimaryKeyConstraint("chain", "table_id", "box", "wager_id"),
     Index("wagers_by_round", "chain", "table_id", "round", "status", "amount_cents"),
-    sqlite_with_rowid=False,
 )
 
 commands = Table(

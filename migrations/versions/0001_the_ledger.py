@@ -114,7 +114,6 @@ def upgrade() -> None:
         sa.Column("reason", sa.Text(), nullable=True),
         sa.Column("seq", sa.BigInteger(), nullable=False),
         sa.PrimaryKeyConstraint("chain", "table_id", "box", "wager_id"),
-        sqlite_with_rowid=False,
     )
     op.create_index("wagers_by_round", "wagers", ["chain", "table_id", "round", "status", "amount_cents"], unique=False)
     op.create_table(
