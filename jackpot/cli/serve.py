@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -32,7 +33,14 @@ def serve(*, config: ConfigFile = DEFAULT_CONFIG) -> None:
         signer = site.signer()
     with broker_of(chosen, config.absolute().parent) as broker:
         controller = Controller(chosen, signer, broker)
-        asyncio.run(serve_until_told(controller, lambda _: log.info("serving", broker=_shown(broker))))
+        asyncio.run(serve_until_told(controller, lambda _: _ready(broker)))
+
+
+def _ready(broker: str) -> None:
+    """Everything is there: what lives as long as the daemon need never be looked through for garbage again."""
+    gc.collect()
+    gc.freeze()
+    log.info("serving", broker=_shown(broker))
 
 
 @contextmanager

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Final
 
 from jackpot import metrics
@@ -126,16 +127,16 @@ class Announcer:
         if table is None or table.unlinked:
             return
         if may_wait and time.monotonic() - self._state_at.get(name, 0.0) < BETWEEN_STATES_SECONDS:
-            if not self._states_due:
-                self._later(BETWEEN_STATES_SECONDS, self._tell_due)
-            self._states_due.add(name)
+            if name not in self._states_due:
+                self._states_due.add(name)
+                self._later(BETWEEN_STATES_SECONDS, partial(self._tell_due, name))
         else:
             self.table(table)
 
-    def _tell_due(self) -> None:
-        for name in sorted(self._states_due):
+    def _tell_due(self, name: str) -> None:
+        """Each table at its own moment: a hundred states at once would hold up the lamps behind them."""
+        if name in self._states_due:
             self._tell_table(name, may_wait=False)
-        self._states_due.clear()
 
     def _tell_lamps(self, event: Event) -> None:
         table = self.jackpot.tables.get(event.table or "")
