@@ -17,7 +17,7 @@ from jackpot.wire.devices import Displays
 from jackpot.wire.topics import Topics
 from jackpot.wire.views import Mark, Plain
 
-BETWEEN_STATES_SECONDS: Final = 1.0
+BETWEEN_STATES_SECONDS: Final = 0.25
 
 Publish = Callable[..., bool]
 Later = Callable[[float, Callable[[], None]], object]

@@ -21,7 +21,7 @@ RIGS = [
     *(Rig("t3", 7, hand, deal) for deal, hand in [(5, "four_of_a_kind"), (9, "full_house"), (22, "straight_flush")]),
 ]
 FAULTS = "duplicate=0.03,delay=0.02,drop=0.01,reorder=0.01,garbage=0.03"
-HABITS = Habits(misplace=0.02, void_hand=0.02, void_round=0.05)
+HABITS = Habits(misplace=0.02, void_hand=0.15, void_round=0.05)
 
 
 @pytest.fixture(params=["SQLite and Mosquitto", "PostgreSQL and the embedded broker"])
