@@ -27,6 +27,5 @@ METER_AGE = Gauge("jackpot_meter_age_seconds", "Since the meter was last publish
 INTAKE = Gauge("jackpot_intake_commands", "Commands that wait for the writer", ["jackpot"])
 ONLINE = Gauge("jackpot_devices_online", "Devices that say they are there", ["jackpot", "kind"])
 AUDIT_SEQ = Gauge("jackpot_audit_seq", "The last event's number", ["jackpot"])
-VERIFIED_SEQ = Gauge("jackpot_audit_verified_seq", "Up to where the trail was last verified", ["jackpot"])
 EPOCH = Gauge("jackpot_lease_epoch", "The epoch at which the jackpot is written", ["jackpot"])
 CONNECTED = Gauge("jackpot_broker_connected", "Whether the broker is connected", ["jackpot"])

@@ -19,7 +19,8 @@ from jackpot.core.site import SiteCommand
 from jackpot.identity import owner
 from jackpot.settings import Settings, SettingsError
 from jackpot.store import tables
-from jackpot.store.book import Book, SiteBook, read_site
+from jackpot.store.audit import write_checkpoint
+from jackpot.store.book import Book, Chain, SiteBook, read_site
 from jackpot.store.chain import SITE
 from jackpot.store.database import Database
 from jackpot.store.errors import StoreError
@@ -62,21 +63,30 @@ class Opened(NamedTuple):
     def ask_at(self, chain: str, command: Command) -> Decision:
         """Carry out one act on the jackpot of this chain, which may be about to begin."""
         self._require_unowned(chain)
+        signer = self.signer()
         book = Book.open(self.database, chain, owner())
-        outcome = book.ask([command])[0]
-        book.chain.release()
-        if isinstance(outcome, Refused):
-            raise outcome
+        with self._owned(book.chain, signer):
+            outcome = book.ask([command])[0]
+            if isinstance(outcome, Refused):
+                raise outcome
         return outcome
 
     def ask_site(self, command: SiteCommand) -> None:
         """Carry out one act on the site, durably."""
         self._require_unowned(SITE)
+        signer = self.signer()
         book = SiteBook.open(self.database, owner())
-        try:
+        with self._owned(book.chain, signer):
             book.ask(command)
+
+    @contextmanager
+    def _owned(self, chain: Chain, signer: Signer) -> Iterator[None]:
+        """What was done is signed at its end, as a controller signs when it stops; the chain is let go in any case."""
+        try:
+            yield
+            write_checkpoint(self.database, chain.name, signer)
         finally:
-            book.chain.release()
+            chain.release()
 
     def _require_unowned(self, chain: str) -> None:
         """A controller that runs must not be displaced by a command beside it."""

@@ -15,7 +15,7 @@ import stat
 import subprocess
 import sys
 import tempfile
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from datetime import UTC, datetime, timedelta
 from fractions import Fraction
 from pathlib import Path
@@ -780,6 +780,19 @@ def test_the_holder_of_the_key_file_renews_a_lost_token_and_the_trail_says_so(si
     key = site.folder / "jackpot.key"
     key.write_text(Signer.new("casino").word)
     refused(jackpot(site.folder, "operator", "renew", "manager2", "--with-key"), "key does not fit", codes=[1])
+
+
+def test_every_act_ends_with_a_checkpoint_and_without_the_key_nothing_is_done(site, jackpot, answer):
+    answer(site.folder, "floor", "add-table", "t9", "--token", site.one)
+    with closing(sqlite3.connect(site.database)) as connection:
+        signed = "SELECT chain, max(c.seq) FROM checkpoints c GROUP BY chain ORDER BY chain"
+        heads = "SELECT chain, seq FROM chains ORDER BY chain"
+        assert connection.execute(signed).fetchall() == connection.execute(heads).fetchall()
+    heads = site.heads()
+    site.key.unlink()
+    for act in (("floor", "add-table", "t8"), ("operator", "add", "sue", "--role", "supervisor")):
+        refused(jackpot(site.folder, *act, "--token", site.one), "jackpot.key", codes=[2])
+    assert site.heads() == heads
 
 
 def test_tables_and_jackpots_come_and_go(site, jackpot, answer):

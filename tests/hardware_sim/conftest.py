@@ -20,7 +20,7 @@ def impatient_devices(monkeypatch):
 def broker(tmp_path_factory):
     program = shutil.which("mosquitto") or shutil.which("mosquitto", path="/usr/sbin")
     if program is None:
-        pytest.skip("mosquitto is not installed")
+        pytest.fail("mosquitto is not installed: apt-get install mosquitto")
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]

@@ -6,12 +6,13 @@ import pytest
 from sqlalchemy import select
 
 from jackpot.core.answers import Refused
-from jackpot.core.commands import Actor, CreateJackpot, LinkTable, OpenRound, PlaceWager, Role
+from jackpot.core.commands import Actor, CreateJackpot, LinkTable, OpenRound, PlaceWager, ReportMalfunction, Role
 from jackpot.core.state import Config
 from jackpot.store import tables, writer
 from jackpot.store.audit import verify, write_checkpoint
 from jackpot.store.book import Book
 from jackpot.store.database import Database
+from jackpot.store.errors import StoreError, Unreachable
 from jackpot.store.notes import Signer
 from jackpot.store.schema import migrate
 from jackpot.store.writer import TooBusyError, Writer
@@ -125,10 +126,54 @@ def test_too_many_waiting_commands_are_refused_at_the_door(database, book, wager
     assert 5 <= count(database, tables.wagers) < len(wagers)
 
 
-def test_a_failing_store_is_told_to_everyone_who_waits_and_the_writer_goes_on(database, book, wagers):
+def test_a_writer_whose_chain_was_taken_over_says_so_to_everyone_who_waits_and_takes_no_more(database, book, wagers):
     working = Writer(book, sign(database))
     usurper = Book.open(database, "main", "another")
     with pytest.raises(Exception, match="another controller has taken over"):
         working.ask(wagers[0]).result(timeout=30)
+    with pytest.raises(StoreError):
+        working.ask(wagers[1])
     assert usurper.ask([wagers[0]])[0].answer["verdict"] == "accepted"
     working.stop()
+
+
+def test_a_store_that_fails_is_waited_for_and_what_was_recorded_first_is_the_failure(
+    database, book, wagers, monkeypatch
+):
+    carried_out, tries, told = book.ask, [], []
+
+    def failing(commands, *where):
+        tries.append(len(commands))
+        if len(tries) <= 4:
+            raise Unreachable("the disk is full")
+        return carried_out(commands, *where)
+
+    monkeypatch.setattr(book, "ask", failing)
+    monkeypatch.setattr(writer, "FIRST_WAIT_SECONDS", 0.01)
+    report = ReportMalfunction(AT, PAD, "t0", "store", "the store did not answer", "store")
+    hooks = writer.Hooks(failed=lambda error: told.append(str(error)), recovery=lambda _jackpot: [report])
+    working = Writer(book, sign(database), hooks)
+    with pytest.raises(Refused) as refused:
+        working.ask(wagers[0]).result(timeout=30)
+    other = working.ask(wagers[-1]).result(timeout=30)
+    working.stop()
+    assert (refused.value.code, other.answer["verdict"]) == ("table_suspended", "accepted")
+    assert told == ["the disk is full"]
+    with database.reader() as connection:
+        kinds = connection.execute(select(tables.events.c.type).order_by(tables.events.c.seq)).scalars().all()
+    assert kinds[-2:] == ["table_suspended", "wager_accepted"]
+
+
+def test_a_stop_does_not_wait_for_a_store_that_fails(database, book, wagers, monkeypatch):
+    def failing(*_):
+        raise Unreachable("the disk is full")
+
+    monkeypatch.setattr(book, "ask", failing)
+    failed = threading.Event()
+    working = Writer(book, sign(database), writer.Hooks(failed=lambda _error: failed.set()))
+    answer = working.ask(wagers[0])
+    assert failed.wait(30)
+    working.stop()
+    with pytest.raises(Unreachable):
+        answer.result(timeout=0)
+    assert count(database, tables.wagers) == 0
