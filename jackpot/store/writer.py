@@ -216,7 +216,7 @@ class Writer:
         commands = list(self._hooks.recovery(self.book.jackpot))
         if commands:
             outcomes = self.book.ask(commands)
-            self._deliver(before, [(command, _nobody) for command in commands], list(outcomes))
+            self._deliver(before, [(command, nobody_waits) for command in commands], list(outcomes))
 
     def _deliver(self, before: int, batch: list[Asked], answers: Sequence[Answer]) -> None:
         seconds = time.perf_counter() - self._began
@@ -242,5 +242,5 @@ def _answer(future: Future[Decision], outcome: Answer) -> None:
         future.set_exception(outcome)
 
 
-def _nobody(_outcome: Answer) -> None:
-    """What the controller asks itself, nobody waits for."""
+def nobody_waits(_outcome: Answer) -> None:
+    """The reply to what the controller asks by itself."""

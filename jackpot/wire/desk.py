@@ -20,7 +20,7 @@ from jackpot.core.state import Jackpot
 from jackpot.store.book import Book
 from jackpot.store.errors import Fenced, StoreError
 from jackpot.store.queries import pending_wins
-from jackpot.store.writer import Answer, Batch, Hooks, Writer
+from jackpot.store.writer import Batch, Hooks, Writer, nobody_waits
 from jackpot.wire import messages
 from jackpot.wire.announcer import Announcer, encoded
 from jackpot.wire.devices import MISMATCH_SECONDS, Displays, Pads
@@ -240,7 +240,7 @@ class Desk:
         """What a batch obliges the shell to do and to count."""
         for _, event in events:
             if event.type is EventType.WAGER_ACCEPTED:
-                self.intake.suspend_for_pad(event.table or "", event.data["box"], _nobody_waits)
+                self.intake.suspend_for_pad(event.table or "", event.data["box"], nobody_waits)
             elif event.type is EventType.TABLE_SUSPENDED:
                 metrics.MALFUNCTIONS.labels(self.id, event.data["cause"]).inc()
                 log.warning("table suspended", jackpot=self.id, table=event.table, **event.data)
@@ -271,7 +271,7 @@ class Desk:
                 for table in self.announcer.jackpot.tables.values():
                     if not table.unlinked and not table.suspended:
                         report = ReportMalfunction(now(), CONTROLLER, table.id, f"display {display}", note, "display")
-                        self.writer.put(report, _nobody_waits)
+                        self.writer.put(report, nobody_waits)
             self._measure()
 
     def _measure(self) -> None:
@@ -351,7 +351,3 @@ def _win(jackpot: str, row: dict[str, Any]) -> dict[str, Any]:
         "amount_cents": row["amount_cents"],
         "status": row["status"],
     }
-
-
-def _nobody_waits(_answer: Answer) -> None:
-    """What the controller asks itself."""

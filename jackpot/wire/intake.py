@@ -18,7 +18,7 @@ from jackpot.core import commands as core
 from jackpot.core.answers import Decision, Reason, Refused
 from jackpot.core.commands import CONTROLLER, DEALER, DISPLAY, PAD, Command, Identified, PlaceWager
 from jackpot.core.state import Phase
-from jackpot.store.writer import Answer, TooBusyError, Writer
+from jackpot.store.writer import Answer, TooBusyError, Writer, nobody_waits
 from jackpot.wire import messages
 from jackpot.wire.announcer import Announcer
 from jackpot.wire.devices import Displays, Pads
@@ -224,7 +224,7 @@ class Intake:
             sample = core.RecordShown(
                 now(), DISPLAY, source.name, said.amount_cents, said.epoch, said.seq, right
             )  # fmt: skip
-            self._writer.put(sample, _nobody_waits)
+            self._writer.put(sample, nobody_waits)
 
     # What cannot be read.
 
@@ -240,7 +240,3 @@ class Intake:
                 self._logged.clear()
             self._logged[letter.topic] = at
             log.warning("malformed message", topic=letter.topic, problem=malformed.problem, bytes=len(letter.payload))
-
-
-def _nobody_waits(_answer: Answer) -> None:
-    """A sample that could not be kept is no loss."""

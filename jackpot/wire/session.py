@@ -115,7 +115,6 @@ class Session:
         self._paho: Paho | None = None
         self._connection = 0
         self.connected = False
-        self.connects = 0
 
     async def run(self) -> None:
         """Be connected until cancelled; each new connection begins with `on_connect`.
@@ -141,7 +140,6 @@ class Session:
     async def _once(self) -> None:
         async with self._new_client() as client:
             self._client, self.connected = client, True
-            self.connects += 1
             log.info("broker connected", broker=self._address.shown, client=self._client_id)
             await self._on_connect()
             async for _ in client.messages:  # nothing comes this way; it ends when the connection does
