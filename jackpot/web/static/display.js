@@ -13,11 +13,11 @@ const REASONS = {
   unexplained: "The meter is lower than it was shown here, and no record explains it. Please call a supervisor.",
 };
 const RECENT_MS = 30_000; // a win that is older than that is not celebrated any more
-const CELEBRATION_MS = 14_000;
+const CELEBRATION_MS = 12_000;
 const NEXT_CELEBRATION_MS = 8_000; // while others wait
-const NOTE_MS = 12_000;
+const NOTE_MS = 10_000;
 const MOST_LINES = 3;
-const SPARKS = 26;
+const SPARKS = 18;
 
 const find = (id) => document.getElementById(id);
 const stage = find("stage");

@@ -69,7 +69,7 @@ export class Odometer {
   #target = null;
   #value = 0;
   #speed = 0; // cents a second
-  #fall = null; // {from, began}
+  #fall = null; // {from, to, began}
   #ticking = false;
   #last = 0;
 
@@ -95,10 +95,10 @@ export class Odometer {
     this.#tick();
   }
 
-  /** Turn every digit back to a lower value. */
+  /** Roll back to a lower value, and then on to whatever was asked for meanwhile. */
   fall(cents) {
     this.#aim(cents);
-    this.#fall = { to: cents, from: this.#drawn.slice(), began: performance.now() };
+    this.#fall = { from: this.#value, to: cents, began: performance.now() };
     this.#tick();
   }
 
@@ -119,7 +119,7 @@ export class Odometer {
   #frame(now) {
     const seconds = Math.max(0, now - this.#last) / 1_000;
     this.#last = now;
-    const isMoving = this.#fall ? this.#turnBack(now) : this.#moveOn(seconds);
+    const isMoving = this.#fall ? this.#rollBack(now) : this.#rollOn(seconds);
     if (isMoving) {
       requestAnimationFrame((next) => this.#frame(next));
     } else {
@@ -129,7 +129,7 @@ export class Odometer {
   }
 
   // A critically damped spring, in closed form: smooth when the target moves on, and it never overshoots.
-  #moveOn(seconds) {
+  #rollOn(seconds) {
     const left = this.#target - this.#value;
     const pull = SPRING * left - this.#speed;
     const fade = Math.exp(-SPRING * seconds);
@@ -145,25 +145,17 @@ export class Odometer {
     return !isThere;
   }
 
-  #turnBack(now) {
-    const { to, from, began } = this.#fall;
-    const ends = positions(to, from.length);
-    let isMoving = false;
-    const at = ends.map((end, k) => {
-      const part = Math.min(1, Math.max(0, (now - began - 60 * k) / (FALL_MS - 60 * k)));
-      const eased = 1 - (1 - part) ** 3;
-      const back = ((from[k] - end) % 10 + 10) % 10 + (from[k] === end ? 0 : 10);
-      if (part < 1) isMoving = true;
-      return part < 1 ? ((from[k] - back * eased) % 10 + 10) % 10 : end;
-    });
-    this.#draw(at, !isMoving);
-    if (isMoving) return true;
-    this.#value = to;
+  #rollBack(now) {
+    const { from, to, began } = this.#fall;
+    const part = Math.min(1, Math.max(0, now - began) / FALL_MS);
+    this.#value = to + Math.max(0, from - to) * (1 - part) ** 3;
     this.#speed = 0;
-    this.#fall = null;
-    if (digitsOf(this.#target) < this.#strips.length) this.#build(digitsOf(this.#target));
-    this.#draw(positions(to, this.#strips.length));
-    return this.#target !== to;
+    if (part === 1) {
+      this.#fall = null;
+      this.#build(digitsOf(this.#target));
+    }
+    this.#draw(positions(this.#value, this.#strips.length));
+    return part < 1 || this.#target !== to;
   }
 
   #build(count) {
@@ -186,17 +178,17 @@ export class Odometer {
     this.#root.replaceChildren(...row);
   }
 
-  #draw(at, isWhole = true) {
+  #draw(at) {
     for (let k = 0; k < this.#strips.length; k++) {
       if (this.#drawn[k] === at[k]) continue;
       this.#strips[k].style.transform = `translate3d(0, ${((-100 * at[k]) / STRIP_DIGITS).toFixed(4)}%, 0)`;
     }
     this.#drawn = at;
-    if (isWhole) this.#blank(at);
+    this.#blankLeading(at);
   }
 
   // A leading nought is not shown; the commas of what is blank go with it.
-  #blank(at) {
+  #blankLeading(at) {
     let isBlank = true;
     for (let k = at.length - 1; k >= 0; k--) {
       isBlank = isBlank && k >= LEAST_DIGITS && at[k] === 0;
