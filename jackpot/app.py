@@ -27,6 +27,7 @@ from jackpot.store.errors import StoreError, Unreachable
 from jackpot.store.notes import Signer
 from jackpot.store.schema import require_head
 from jackpot.web.floor import Floor
+from jackpot.web.live import Live
 from jackpot.web.server import application, listening, metrics_server, serve
 from jackpot.wire.desk import Desk, seen_epoch
 from jackpot.wire.session import Address
@@ -62,6 +63,8 @@ class Controller:
         except* StoreError as errors:
             raise _first(errors) from None
         finally:
+            for desk in self.desks.values():
+                desk.writer.stop()  # it has stopped already, unless its desk never ran
             for database in self._databases:
                 database.close()
 
@@ -77,12 +80,14 @@ class Controller:
         return where
 
     async def _serve(self, where: socket.socket | None, ready: Callable[[Controller], None]) -> None:
+        live = Live(self.desks)
+        await self._until_reachable(partial(live.remember, self._databases[0]))
         async with asyncio.TaskGroup() as group:
             for desk in self.desks.values():
                 group.create_task(desk.run(), name=f"desk-{desk.id}")
             if where is not None:
                 floor = Floor(self._databases[0], {name: desk.writer for name, desk in self.desks.items()})
-                group.create_task(serve(application(floor, software_version()), where), name="http")
+                group.create_task(serve(application(floor, live, software_version()), where), name="http")
             for desk in self.desks.values():
                 await desk.listening.wait()
             ready(self)

@@ -29,3 +29,5 @@ ONLINE = Gauge("jackpot_devices_online", "Devices that say they are there", ["ja
 AUDIT_SEQ = Gauge("jackpot_audit_seq", "The last event's number", ["jackpot"])
 EPOCH = Gauge("jackpot_lease_epoch", "The epoch at which the jackpot is written", ["jackpot"])
 CONNECTED = Gauge("jackpot_broker_connected", "Whether the broker is connected", ["jackpot"])
+SUBSCRIBERS = Gauge("jackpot_feed_subscribers", "Displays and consoles that are fed live")
+REFUSED_SUBSCRIBERS = Counter("jackpot_feed_refused", "Displays and consoles refused because too many are fed already")

@@ -102,6 +102,36 @@ def pending_wins(connection: Connection) -> list[Plain]:
     return [dict(row) for row in connection.execute(found.order_by(p.chain, p.seq, p.pay_order)).mappings()]
 
 
+def last_fall(connection: Connection, jackpot: str) -> Plain | None:
+    """The last event by which money left the jackpot pool, whatever came in with it; None where none ever did.
+
+    A settlement is found by its prizes, of which there are few, and any other event by its type.
+    """
+    e, t = tables.events.c, tables.transfers.c
+    left = select(t.seq).where(t.chain == jackpot, t.source == Account.JACKPOT.value)
+    newest = []
+    for kind in (*_FALLS, None):
+        found_by = tables.events if kind else tables.payouts
+        wanted = [found_by.c.chain == jackpot, left.where(t.seq == found_by.c.seq).exists()]
+        query = select(found_by.c.seq).where(*wanted, *([e.type == kind.value] if kind else []))
+        newest.append(connection.execute(query.order_by(found_by.c.seq.desc()).limit(1)).scalar_one_or_none())
+    seq = max((seq for seq in newest if seq is not None), default=None)
+    if seq is None:
+        return None
+    found = select(e.seq, e.type, e.table_id, e.round, e.at).where(e.chain == jackpot, e.seq == seq)
+    return dict(connection.execute(found).mappings().one())
+
+
+_FALLS: Final = (
+    EventType.HAND_VOIDED,
+    EventType.ROUND_VOIDED,
+    EventType.ROUND_CORRECTED,
+    EventType.ADJUSTMENT_APPROVED,
+    EventType.JACKPOT_RETIRED,
+)
+"""What takes money out of the jackpot pool, beside a settlement's prizes."""
+
+
 def events(connection: Connection, page: Page, wanted: EventFilter) -> Found:
     """Events of a chain, the newest first, as far as the filter wants them.
 

@@ -2,28 +2,44 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import socket
 from collections.abc import Callable, Iterator
+from typing import Final
 
 import uvicorn
 from fastapi import FastAPI
 from prometheus_client import start_http_server
 
-from jackpot.web import acts, problems
+from jackpot.web import acts, display, fragments, problems
+from jackpot.web.feed import Feed
 from jackpot.web.floor import Floor
+from jackpot.web.headers import Headers
+from jackpot.web.live import Live
+from jackpot.web.pages import Files
+
+STOP_SECONDS: Final = 1
+"""How long requests in hand may take when the daemon stops."""
 
 
 class ListenError(OSError):
     """The address to listen on cannot be had."""
 
 
-def application(floor: Floor, version: str) -> FastAPI:
+def application(floor: Floor, live: Live, version: str) -> FastAPI:
     """The whole site under its paths."""
     app = FastAPI(title="Jackpot controller", version=version, docs_url=None, redoc_url=None)
     problems.install(app)
     app.state.floor = floor
+    app.state.live = live
+    app.state.feed = Feed(version)
+    fragments.install(live)
+    display.install(live)
     app.include_router(acts.router)
+    app.include_router(display.router)
+    app.mount("/static", Files(), "static")
+    app.add_middleware(Headers)
     return app
 
 
@@ -60,10 +76,16 @@ def metrics_server(host: str, port: int) -> Callable[[], None]:
 
 
 async def serve(app: FastAPI, where: socket.socket) -> None:
-    """Serve until cancelled."""
-    config = uvicorn.Config(app, log_config=None, access_log=False, lifespan="off", timeout_graceful_shutdown=2)
+    """Serve until cancelled; then whoever is fed hears goodbye, and requests in hand are finished."""
+    config = uvicorn.Config(
+        app, log_config=None, access_log=False, lifespan="off", timeout_graceful_shutdown=STOP_SECONDS
+    )
     server = _Server(config)
+    serving = asyncio.create_task(server.serve(sockets=[where]))
     try:
-        await server.serve(sockets=[where])
+        await asyncio.shield(serving)
     finally:
+        app.state.feed.close()
+        server.should_exit = True
+        await asyncio.wait((serving,))
         where.close()

@@ -1,0 +1,55 @@
+"""What tests of the web share: a broker, sites whose daemons end with their test, clients, and a browser."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path += [str(Path(__file__).parent.parent / room) for room in ("web", "system", "store", "core")]
+from browser import chromium, forgiven, new_page  # noqa: F401
+from machinery import Client, Site, mosquitto
+
+
+@pytest.fixture(scope="session")
+def broker_port(tmp_path_factory):
+    with mosquitto(tmp_path_factory.mktemp("mosquitto")) as port:
+        yield port
+
+
+@pytest.fixture
+def new_site(tmp_path):
+    """Makes sites, each in a folder of its own, and ends their daemons."""
+    made = []
+
+    def make(port, **options):
+        folder = tmp_path / f"site{len(made)}"
+        folder.mkdir()
+        made.append(Site(folder, f"mqtt://127.0.0.1:{port}", **options))
+        return made[-1]
+
+    yield make
+    for site in made:
+        if site.process is not None and site.process.poll() is None:
+            site.kill()
+
+
+@pytest.fixture
+def new_client():
+    made = []
+
+    def make(port, site):
+        made.append(Client(port, site.id, "tables/#", "jackpots/#"))
+        return made[-1]
+
+    yield make
+    for client in made:
+        client.close()
+
+
+@pytest.fixture
+def floor(broker_port, new_site, new_client):
+    """A daemon, and a client that hears everything it says."""
+    site = new_site(broker_port)
+    client = new_client(broker_port, site)
+    site.start()
+    return site, client
