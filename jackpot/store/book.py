@@ -15,7 +15,8 @@ from jackpot.core.decide import decide
 from jackpot.core.events import Event, EventType
 from jackpot.core.evolve import evolve
 from jackpot.core.ledger import Account
-from jackpot.core.site import Site, SiteCommand, SiteEvent, decide_site, evolve_site, plain_site, site_of
+from jackpot.core.site import Site, SiteCommand, SiteEvent, evolve_site, plain_site, site_of
+from jackpot.core.site_once import IdentifiedSite, SiteDecision, decide_site_once
 from jackpot.core.snapshot import WHOLE, jackpot_of, parts_of
 from jackpot.core.state import NEW, Jackpot
 from jackpot.store import tables
@@ -23,7 +24,7 @@ from jackpot.store.bulk import insert_many, run
 from jackpot.store.chain import GENESIS, SITE, EventRow, canonical
 from jackpot.store.database import Database, explained
 from jackpot.store.errors import Fenced, Rejected
-from jackpot.store.memory import Memory, recalled_from, wagers_of_rounds
+from jackpot.store.memory import Memory, recalled_command, recalled_from, wagers_of_rounds
 from jackpot.store.projection import Projection, new_projection
 from jackpot.store.rows import linked, transfer_rows
 
@@ -219,6 +220,8 @@ class Book:
                 if event.type is EventType.ROUND_OPENED:
                     memory.keep(working.tables[event.table or ""])
                 working = evolve(working, event)
+            if type(command) is Identified:
+                memory.note(command, decision.answer)
             events += decision.events
             outcomes.append(decision)
         rows = self.chain.next_rows(events)
@@ -290,14 +293,31 @@ class SiteBook:
         with database.reader() as connection:
             return cls(chain, read_site(connection))
 
-    def ask(self, asked: SiteCommand) -> None:
-        """Carry out one command, durably, or raise its refusal."""
-        event = decide_site(self.site, asked)
-        after = evolve_site(self.site, event)
+    def ask(self, asked: SiteCommand | IdentifiedSite) -> SiteDecision:
+        """Carry out one command, durably, or raise its refusal; what was carried out under its id is answered again."""
+        decision = decide_site_once(self.site, self._recalled(asked))
+        if decision.event is None:
+            return decision
+        after = evolve_site(self.site, decision.event)
         body = state_rows(SITE, {"site": plain_site(after)})
-        rows = self.chain.next_rows([event])
-        self.chain.commit(rows, lambda connection: write_states(connection, body))
+        rows = self.chain.next_rows([decision.event])
+        ids = new_projection(SITE)
+        ids.add_site(rows[0].seq, decision.event)
+
+        def write(connection: Connection) -> None:
+            write_states(connection, body)
+            ids.write(connection)
+
+        self.chain.commit(rows, write)
         self.site = after
+        return decision
+
+    def _recalled(self, asked: SiteCommand | IdentifiedSite) -> SiteCommand | IdentifiedSite:
+        """The command with what the store remembers of its id."""
+        if not isinstance(asked, IdentifiedSite):
+            return asked
+        with self.chain.database.reader() as connection:
+            return asked._replace(earlier=recalled_command(connection, SITE, asked.command_id))
 
 
 def read_jackpot(connection: Connection, chain: str) -> Jackpot:
