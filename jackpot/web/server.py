@@ -5,25 +5,47 @@ from __future__ import annotations
 import contextlib
 import socket
 from collections.abc import Callable, Iterator
+from typing import Final
 
 import uvicorn
 from fastapi import FastAPI
 from prometheus_client import start_http_server
 
-from jackpot.web import acts, problems
+from jackpot.web import (
+    acts,
+    adjustments,
+    configs,
+    daily,
+    document,
+    entry,
+    equipment,
+    people,
+    play,
+    pools,
+    problems,
+    retirements,
+    trail,
+)
+from jackpot.web.door import Door
 from jackpot.web.floor import Floor
+from jackpot.web.gate import Gate
+
+API: Final = (entry, pools, play, acts, configs, adjustments, retirements, people, trail, daily, equipment)
+"""The rooms of the API; each has a router, and each path of it says which role it needs."""
 
 
 class ListenError(OSError):
     """The address to listen on cannot be had."""
 
 
-def application(floor: Floor, version: str) -> FastAPI:
+def application(floor: Floor, door: Door, version: str) -> FastAPI:
     """The whole site under its paths."""
-    app = FastAPI(title="Jackpot controller", version=version, docs_url=None, redoc_url=None)
+    app = FastAPI(title="Jackpot controller", version=version, openapi_url=None, docs_url=None, redoc_url=None)
     problems.install(app)
-    app.state.floor = floor
-    app.include_router(acts.router)
+    app.state.floor, app.state.door = floor, door
+    app.add_middleware(Gate, door=door)
+    for room in (*API, document):
+        app.include_router(document.require_roles(room.router))
     return app
 
 
@@ -59,9 +81,18 @@ def metrics_server(host: str, port: int) -> Callable[[], None]:
     return stop
 
 
-async def serve(app: FastAPI, where: socket.socket) -> None:
-    """Serve until cancelled."""
-    config = uvicorn.Config(app, log_config=None, access_log=False, lifespan="off", timeout_graceful_shutdown=2)
+async def serve(app: FastAPI, where: socket.socket, trusted_proxies: str = "") -> None:
+    """Serve until cancelled; only these proxies are believed when they say who asks them."""
+    config = uvicorn.Config(
+        app,
+        log_config=None,
+        access_log=False,
+        lifespan="off",
+        timeout_graceful_shutdown=2,
+        proxy_headers=bool(trusted_proxies),
+        forwarded_allow_ips=trusted_proxies,
+        server_header=False,
+    )
     server = _Server(config)
     try:
         await server.serve(sockets=[where])
