@@ -25,7 +25,8 @@ class Correction(Body):
     """Boxes and their true cards, or null for a hand that wins nothing."""
 
     hands: Annotated[
-        dict[Annotated[str, Field(pattern=r"^[1-9][0-9]?$")], Hand | None], Field(min_length=1, max_length=MOST_BOXES)
+        dict[Annotated[str, Field(pattern=r"^[1-9][0-9]?$")], Hand | None],
+        Field(min_length=1, max_length=MOST_BOXES, json_schema_extra={"additionalProperties": False}),
     ]
     reason: Reason
 

@@ -15,7 +15,19 @@ from jackpot.core.ledger import Account
 from jackpot.store import queries
 from jackpot.store.queries import EventFilter, Page
 from jackpot.web.access import At, Auditor, ByManager
-from jackpot.web.kinds import Body, Cents, Id, JackpotPath, JackpotQuery, Number, ProposalPath, Reason, Time, Told
+from jackpot.web.kinds import (
+    WHOLE,
+    Body,
+    Cents,
+    Id,
+    JackpotPath,
+    JackpotQuery,
+    Number,
+    ProposalPath,
+    Reason,
+    Time,
+    Told,
+)
 from jackpot.web.proposals import Proposed, ToldProposal, Withdrawal, Withdrawn, approve, told, withdraw
 
 router = APIRouter(prefix="/api/v1", tags=["adjustments"])
@@ -52,7 +64,7 @@ class AdjustmentWish(Body):
     jackpot: Id | None = None
     source: Annotated[Account, Field(strict=False)]
     target: Annotated[Account, Field(strict=False)]
-    amount_cents: Annotated[int, Field(ge=1, le=MOST_POOL_CENTS)]
+    amount_cents: Annotated[int, Field(ge=1, le=MOST_POOL_CENTS), WHOLE]
     table: Id | None = None
     round: Number | None = None
     reason: Reason

@@ -12,7 +12,7 @@ from jackpot.core import commands as core
 from jackpot.core.changes import MOST_POOL_CENTS, MOST_WAGER_CENTS, plain_config
 from jackpot.core.state import Config, Jackpot, Proposal
 from jackpot.web.access import At, Auditor, ByManager
-from jackpot.web.kinds import Body, Cents, Id, JackpotPath, JackpotQuery, ProposalPath, Reason, Told
+from jackpot.web.kinds import WHOLE, Body, Cents, Id, JackpotPath, JackpotQuery, ProposalPath, Reason, Told
 from jackpot.web.proposals import Proposed, ToldProposal, Withdrawal, Withdrawn, approve, of_kind, plain, withdraw
 from rules.odds import Configuration
 from rules.odds.figures import solvency_figures
@@ -20,7 +20,7 @@ from rules.prizes import WHOLE_BPS, FixedFrom
 
 router = APIRouter(prefix="/api/v1", tags=["configurations"])
 
-Bps = Annotated[int, Field(ge=0, le=WHOLE_BPS, description="basis points")]
+Bps = Annotated[int, Field(ge=0, le=WHOLE_BPS, description="basis points"), WHOLE]
 
 
 class Solvency(Told):
@@ -77,10 +77,10 @@ class ConfigWish(Body):
     """A configuration; what is not named stays as it is."""
 
     jackpot: Id | None = None
-    wager_cents: Annotated[int | None, Field(ge=1, le=MOST_WAGER_CENTS)] = None
+    wager_cents: Annotated[int | None, Field(ge=1, le=MOST_WAGER_CENTS), WHOLE] = None
     jackpot_bps: Bps | None = None
     reserve_bps: Bps | None = None
-    reset_cents: Annotated[int | None, Field(ge=0, le=MOST_POOL_CENTS)] = None
+    reset_cents: Annotated[int | None, Field(ge=0, le=MOST_POOL_CENTS), WHOLE] = None
     fixed_prizes_from: Annotated[FixedFrom | None, Field(strict=False)] = None
     confirm: Annotated[list[Id] | None, Field(max_length=20, description="prizes that await confirmation")] = None
     reason: Reason

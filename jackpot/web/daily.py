@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from datetime import date
+from datetime import UTC, date, datetime
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query, Request, Response
@@ -45,17 +45,26 @@ async def daily(
     request: Request,
     _caller: Auditor,
     floor: At,
-    day: Annotated[date | None, Query(description="a day at the site; else today")] = None,
+    day: Annotated[
+        str | None, Query(description="a day at the site; else today", json_schema_extra={"format": "date"})
+    ] = None,
     form: Annotated[Literal["json", "csv"] | None, Query(alias="format", description="else as Accept says")] = None,
 ) -> Any:  # noqa: ANN401 - rows, or a text
     """What moved each pool in a day, tying to the cent."""
-    chosen = day or reports.today(floor.zone)
+    chosen = reports.today(floor.zone) if day is None else _day(day)
     if not reports.has(chosen):
         raise Problem(404, "no_such_day", f"no report can be made of {chosen}: it is at the end of the calendar")
     rows = await floor.read(lambda connection: reports.daily(connection, chosen, floor.zone))
     if form == "csv" or (form is None and _wants_csv(request)):
         return Response(_csv(rows), media_type="text/csv", headers={"Vary": "Accept"})
     return rows
+
+
+def _day(text: str) -> date:
+    try:
+        return datetime.strptime(text, "%Y-%m-%d").replace(tzinfo=UTC).date()
+    except ValueError:
+        raise Problem(422, "malformed", f"{text[:40]!r} is not a day: write 2026-11-15") from None
 
 
 def _wants_csv(request: Request) -> bool:

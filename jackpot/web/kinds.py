@@ -5,24 +5,31 @@ from __future__ import annotations
 from typing import Annotated, Final, Generic, TypeVar
 
 from fastapi import Path, Query
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
 
 from jackpot.store.queries import MOST_ROWS
-from jackpot.tokens import DAYS, MOST_DAYS
+from jackpot.tokens import MOST_DAYS
 
 MOST_NUMBER: Final = 2**53 - 1
 """The greatest whole number that every JSON reader keeps exactly, and every database takes."""
 MOST_BOXES: Final = 20
 ID: Final = r"^[A-Za-z0-9_.-]{1,64}$"
 
+
+def _whole(value: object) -> object:
+    """JSON knows one kind of number: 200.0 is the whole number 200; strict checking sees to the rest."""
+    return int(value) if isinstance(value, float) and value.is_integer() and abs(value) <= MOST_NUMBER else value
+
+
+WHOLE: Final = BeforeValidator(_whole)
 Id = Annotated[str, StringConstraints(pattern=ID)]
-Reason = Annotated[str, Field(min_length=1, max_length=1_000, description="it stays in the audit trail")]
+Reason = Annotated[str, Field(pattern=r"\S", min_length=1, max_length=1_000, description="stays in the audit trail")]
 Note = Annotated[str, Field(max_length=1_000)]
 Cents = Annotated[int, Field(description="integer cents")]
-Number = Annotated[int, Field(ge=1, le=MOST_NUMBER)]
-Box = Annotated[int, Field(ge=1, le=MOST_BOXES)]
+Number = Annotated[int, Field(ge=1, le=MOST_NUMBER), WHOLE]
+Box = Annotated[int, Field(ge=1, le=MOST_BOXES), WHOLE]
 Time = Annotated[str, Field(description="RFC 3339, UTC, to the millisecond")]
-Days = Annotated[int, Field(ge=1, le=MOST_DAYS, description=f"how long the token is worth something; else {DAYS}")]
+Days = Annotated[int, Field(ge=1, le=MOST_DAYS, description="how long the token is worth something"), WHOLE]
 
 TablePath = Annotated[str, Path(pattern=ID, description="the table's id")]
 JackpotPath = Annotated[str, Path(pattern=ID, description="the jackpot's id")]

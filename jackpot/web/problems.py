@@ -90,6 +90,8 @@ def _told(request: Request, error: Exception) -> JSONResponse:
             return answer(405, "method_not_allowed", sentence, {"Allow": allowed})
         case HTTPException() if error.status_code == HTTPStatus.NOT_FOUND:
             return answer(404, "not_found", f"there is nothing at {request.url.path}")
+        case HTTPException() if error.status_code == HTTPStatus.BAD_REQUEST:
+            return answer(422, "malformed", "the body is not JSON in UTF-8")
         case HTTPException():
             code = HTTPStatus(error.status_code).phrase.lower().replace(" ", "_")
             return answer(error.status_code, code, str(error.detail), dict(error.headers or {}))

@@ -19,7 +19,7 @@ from jackpot.web.problems import Problem
 router = APIRouter(prefix="/api/v1", tags=["audit"])
 
 ChainQuery = Annotated[str | None, Query(pattern=ID, description=f"a jackpot's chain, or {SITE}")]
-Moment = Annotated[str | None, Query(max_length=40, description="RFC 3339")]
+Moment = Annotated[str | None, Query(description="RFC 3339", json_schema_extra={"format": "date-time"})]
 Word = Annotated[str | None, Query(pattern=ID)]
 
 
