@@ -20,12 +20,14 @@ from jackpot.core.site import StartSoftware
 from jackpot.identity import owner, software_digest, software_version
 from jackpot.settings import Settings, listen_address
 from jackpot.store.audit import write_checkpoint
-from jackpot.store.book import Book, SiteBook, read_site
+from jackpot.store.book import Book
 from jackpot.store.chain import SITE
 from jackpot.store.database import Database
 from jackpot.store.errors import StoreError, Unreachable
+from jackpot.store.keeper import SiteKeeper
 from jackpot.store.notes import Signer
 from jackpot.store.schema import require_head
+from jackpot.web.door import Door
 from jackpot.web.floor import Floor
 from jackpot.web.live import Live
 from jackpot.web.server import application, listening, metrics_server, serve
@@ -49,6 +51,7 @@ class Controller:
         self._address = Address.of(broker, settings.mqtt_version, settings.broker_ca_file)
         self._topics = Topics(settings.site)
         self._databases: list[Database] = []
+        self._site: SiteKeeper | None = None
         self.desks: dict[str, Desk] = {}
 
     async def run(self, ready: Callable[[Controller], None] = lambda _controller: None) -> None:
@@ -65,6 +68,8 @@ class Controller:
         finally:
             for desk in self.desks.values():
                 desk.writer.stop()  # it has stopped already, unless its desk never ran
+            if self._site is not None:
+                await asyncio.to_thread(self._site.close)
             for database in self._databases:
                 database.close()
 
@@ -86,11 +91,18 @@ class Controller:
             for desk in self.desks.values():
                 group.create_task(desk.run(), name=f"desk-{desk.id}")
             if where is not None:
-                floor = Floor(self._databases[0], {name: desk.writer for name, desk in self.desks.items()})
-                group.create_task(serve(application(floor, live, software_version()), where), name="http")
+                self._serve_http(group, where, live)
             for desk in self.desks.values():
                 await desk.listening.wait()
             ready(self)
+
+    def _serve_http(self, group: asyncio.TaskGroup, where: socket.socket, live: Live) -> None:
+        settings, database, keeper = self._settings, self._databases[0], self._keeper()
+        floor = Floor(database, self.desks, keeper, self._signer.verifier, settings.timezone)
+        door = Door(keeper)
+        app = application(floor, door, live, software_version())
+        group.create_task(serve(app, where, settings.trusted_proxies), name="http")
+        group.create_task(door.watch(), name="door")
 
     def _database(self) -> Database:
         database = Database(self._settings.database)
@@ -101,12 +113,15 @@ class Controller:
         """Check the schema, record which software this is, and say which jackpots there are."""
         database = self._database()
         require_head(database)
-        site = SiteBook.open(database, owner())
-        site.ask(StartSoftware(now(), CONTROLLER, software_version(), software_digest()))
-        site.chain.release()
-        write_checkpoint(database, SITE, self._signer)
-        with database.reader() as connection:
-            return read_site(connection).jackpots
+        keeper = SiteKeeper(database, owner(), partial(write_checkpoint, database, SITE, self._signer))
+        keeper.ask(StartSoftware(now(), CONTROLLER, software_version(), software_digest())).result()
+        self._site = keeper
+        return keeper.site.jackpots
+
+    def _keeper(self) -> SiteKeeper:
+        if self._site is None:
+            raise AssertionError("the site is read before anything is served")
+        return self._site
 
     async def _open(self, name: str) -> Desk:
         """Take a jackpot over at an epoch above the lease's and the broker's."""

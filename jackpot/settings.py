@@ -40,6 +40,7 @@ class Settings(BaseSettings):
     key_file: Path = Path("jackpot.key")
     timezone: str = "UTC"
     http: Listen = "127.0.0.1:8080"
+    trusted_proxies: Annotated[str, Field(description="addresses whose X-Forwarded-For is believed, with commas")] = ""
     metrics: Listen = ""
     log_level: Literal["debug", "info", "warning", "error"] = "info"
 

@@ -3,25 +3,23 @@
 from __future__ import annotations
 
 import sys
-from datetime import UTC, date, datetime
+from datetime import date
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from sqlalchemy import select
 
 from jackpot.cli.opening import DEFAULT_CONFIG, ConfigFile, Opened, opened
 from jackpot.cli.output import AsCsv, AsJson, Listing, console, money, print_json
 from jackpot.cli.output import table as table_of
 from jackpot.cli.queries import Before, Limit, TableOption
+from jackpot.clock import moment
 from jackpot.store import audit, queries, reports
 from jackpot.store.audit import Verified
-from jackpot.store.book import read_site
 from jackpot.store.chain import SITE
 from jackpot.store.errors import StoreError
 from jackpot.store.notes import Verifier
 from jackpot.store.queries import EventFilter, Page
-from jackpot.store.tables import chains, events
 
 app = typer.Typer(help="The audit trail.", rich_markup_mode=None)
 report_app = typer.Typer(help="Reports.", rich_markup_mode=None)
@@ -141,15 +139,11 @@ def _chain(site: Opened, chain: str | None) -> str:
 
 
 def _moment(text: str | None) -> str | None:
-    """A moment as events tell it, whichever way RFC 3339 writes it."""
-    if text is None:
-        return None
+    """A moment as events tell it."""
     try:
-        moment = datetime.fromisoformat(text)
-        in_utc = moment.replace(tzinfo=moment.tzinfo or UTC).astimezone(UTC)
-    except (ValueError, OverflowError):
-        raise typer.BadParameter(f"{text!r} is not a moment: write 2026-11-15T09:30:00Z") from None
-    return in_utc.strftime("%Y-%m-%dT%H:%M:%S.%f")[:-3] + "Z"
+        return None if text is None else moment(text)
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from None
 
 
 def _day(day: str | None, zone: str) -> date:
@@ -167,10 +161,8 @@ def _own_key(config: Path) -> Verifier:
 
 
 def _every_chain(site: Opened) -> list[str]:
-    """Every chain that anything speaks of: one that was struck off the list must not go unverified."""
     with site.database.reader() as connection:
-        listed = connection.execute(select(chains.c.chain).union(select(events.c.chain))).scalars()
-        return sorted({SITE, *listed, *read_site(connection).jackpots})
+        return audit.every_chain(connection)
 
 
 def _sentence(row: Verified) -> str:

@@ -14,10 +14,11 @@ from sqlalchemy import Connection, Select, Table, create_engine, insert, select,
 from jackpot.core.events import Event
 from jackpot.core.evolve import evolve
 from jackpot.core.ledger import Account
-from jackpot.core.site import Site, evolve_site, plain_site
+from jackpot.core.site import Site, SiteEvent, evolve_site, plain_site
 from jackpot.core.snapshot import parts_of
 from jackpot.core.state import NEW, Jackpot
 from jackpot.store import tables
+from jackpot.store.book import read_site
 from jackpot.store.chain import GENESIS, SITE, EventRow, canonical, event_hash
 from jackpot.store.database import Database
 from jackpot.store.errors import StoreError
@@ -50,6 +51,12 @@ class Verified(NamedTuple):
     checkpoints: int
     wrong_seq: int | None = None
     problem: str | None = None
+
+
+def every_chain(connection: Connection) -> list[str]:
+    """Every chain that anything speaks of: one that was struck off the list must not go unverified."""
+    listed = connection.execute(select(tables.chains.c.chain).union(select(tables.events.c.chain))).scalars()
+    return sorted({SITE, *listed, *read_site(connection).jackpots})
 
 
 def write_checkpoint(database: Database, chain: str, signer: Signer) -> str | None:
@@ -147,7 +154,7 @@ def _verify_rows(
     transfers = connection.execution_options(yield_per=_AT_ONCE).execute(_ordered(tables.transfers, chain))
     stored = _Ahead(transfers)
     with memory.connect() as rebuilt, closing(transfers), closing(_rows(connection, chain)) as rows:
-        chunk: list[tuple[int, Event]] = []
+        chunk: list[tuple[int, Event | SiteEvent]] = []
         for row in rows:
             replay.follow(row)
             _verify_checkpoint(row, signed.pop(row.seq, None), verifier)
@@ -155,6 +162,8 @@ def _verify_rows(
                 event = event_of(row)
                 _verify_transfers(row.seq, stored, transfer_rows(row, event.transfers))
                 chunk.append((row.seq, event))
+            else:
+                chunk.append((row.seq, site_event_of(row)))
             if len(chunk) == _AT_ONCE:
                 _rebuild(rebuilt, chain, chunk)
                 chunk = []
@@ -167,7 +176,7 @@ def _verify_rows(
     _verify_states(connection, replay)
 
 
-def _rebuild(rebuilt: Connection, chain: str, chunk: list[tuple[int, Event]]) -> None:
+def _rebuild(rebuilt: Connection, chain: str, chunk: list[tuple[int, Event | SiteEvent]]) -> None:
     """Write what these events make of the query tables; where that fails, event by event, to say which one."""
     try:
         _project(rebuilt, chain, chunk)
@@ -179,10 +188,13 @@ def _rebuild(rebuilt: Connection, chain: str, chunk: list[tuple[int, Event]]) ->
                 raise Wrong(seq, f"event {seq} adds what an event before it has added already") from None
 
 
-def _project(rebuilt: Connection, chain: str, chunk: list[tuple[int, Event]]) -> None:
+def _project(rebuilt: Connection, chain: str, chunk: list[tuple[int, Event | SiteEvent]]) -> None:
     projection = new_projection(chain)
     for seq, event in chunk:
-        projection.add(seq, event)
+        if isinstance(event, SiteEvent):
+            projection.add_site(seq, event)
+        else:
+            projection.add(seq, event)
     with rebuilt.begin():
         projection.write(Line.of(rebuilt))
 

@@ -67,6 +67,11 @@ def _moved(connection: Connection, jackpot: str, pool: Account, start: str | Non
     return total
 
 
+def has(day: date) -> bool:
+    """Whether a report can be made of a day: not of the calendar's first and last."""
+    return date.min + timedelta(days=1) < day < date.max - timedelta(days=1)
+
+
 def today(zone: str) -> date:
     """The day it is at the site."""
     return datetime.now(_zone(zone)).date()
