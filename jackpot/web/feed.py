@@ -7,7 +7,7 @@ import contextlib
 import json
 import random
 import time
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from typing import Final
 
 from starlette.responses import Response
@@ -38,9 +38,18 @@ class Feed:
         self._closed = False
         metrics.SUBSCRIBERS.set(0)
 
-    def stream(self, board: Board, kinds: Collection[str], last_event_id: str | None) -> Response:
-        """What one subscriber is answered: the fragments of these kinds as they are, then whatever changes."""
-        return _Stream(self, board, kinds, last_event_id)
+    def stream(
+        self,
+        board: Board,
+        kinds: Collection[str],
+        last_event_id: str | None,
+        is_welcome: Callable[[], bool] = lambda: True,
+    ) -> Response:
+        """What one subscriber is answered: the fragments of these kinds as they are, then whatever changes.
+
+        It ends when the subscriber is not welcome any more.
+        """
+        return _Stream(self, board, kinds, last_event_id, is_welcome)
 
     def close(self) -> None:
         """Say goodbye to everyone, and take nobody in any more."""
@@ -75,8 +84,16 @@ class _Stream(Response):
 
     media_type = "text/event-stream"
 
-    def __init__(self, feed: Feed, board: Board, kinds: Collection[str], last_event_id: str | None) -> None:
+    def __init__(
+        self,
+        feed: Feed,
+        board: Board,
+        kinds: Collection[str],
+        last_event_id: str | None,
+        is_welcome: Callable[[], bool],
+    ) -> None:
         super().__init__(headers=_HEADERS)
+        self._is_welcome = is_welcome
         del self.headers["content-length"]
         self._feed = feed
         self._board = board
@@ -108,6 +125,8 @@ class _Stream(Response):
         wait = random.uniform(0, LOOK_SECONDS)  # noqa: S311 - its own moments, so that not all are told at once
         while not (await asyncio.wait((end,), timeout=wait))[0]:
             wait = LOOK_SECONDS
+            if not self._is_welcome():
+                break
             news = self._news()
             if news:
                 await _send(send, b"".join(news))

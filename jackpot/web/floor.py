@@ -37,6 +37,7 @@ class Floor:
     def __init__(
         self, database: Database, desks: Mapping[str, Desk], keeper: SiteKeeper, verifier: Verifier, zone: str = "UTC"
     ) -> None:
+        self.name = verifier.name
         self.database = database
         self.desks = desks
         self.keeper = keeper

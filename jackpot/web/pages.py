@@ -11,7 +11,7 @@ from starlette.responses import Response
 from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
 
-from jackpot.web.words import hand_name, money, share
+from jackpot.web import words
 
 _templates: Final = Environment(
     loader=PackageLoader("jackpot.web"),
@@ -20,9 +20,8 @@ _templates: Final = Environment(
     trim_blocks=True,
     lstrip_blocks=True,
 )
-_templates.filters["money"] = money
-_templates.filters["hand_name"] = hand_name
-_templates.filters["share"] = share
+for _name in words.__all__:
+    _templates.filters[_name] = getattr(words, _name)
 
 
 def rendered(template: str, /, **values: Any) -> str:  # noqa: ANN401 - each template's own

@@ -29,6 +29,9 @@ from jackpot.web import (
     retirements,
     trail,
 )
+from jackpot.web.console import fragments as console_fragments
+from jackpot.web.console import live_feed, overview, sign_in
+from jackpot.web.console.frame import NotSignedIn, to_sign_in
 from jackpot.web.door import Door
 from jackpot.web.feed import Feed
 from jackpot.web.floor import Floor
@@ -39,6 +42,8 @@ from jackpot.web.pages import Files
 
 API: Final = (entry, pools, play, acts, configs, adjustments, retirements, people, trail, daily, equipment)
 """The rooms of the API; each has a router, and each path of it says which role it needs."""
+PAGES: Final = (sign_in, overview, live_feed)
+"""The pages of the console."""
 STOP_SECONDS: Final = 1
 """How long requests in hand may take when the daemon stops."""
 
@@ -55,9 +60,12 @@ def application(floor: Floor, door: Door, live: Live, version: str) -> FastAPI:
     app.state.feed = Feed(version)
     fragments.install(live)
     display.install(live)
+    console_fragments.install(live)
     for room in (*API, document):
         app.include_router(document.require_roles(room.router))
-    app.include_router(display.router)
+    for place in (display, *PAGES):
+        app.include_router(place.router)
+    app.add_exception_handler(NotSignedIn, to_sign_in)
     app.mount("/static", Files(), "static")
     app.add_middleware(Gate, door=door)
     app.add_middleware(Headers)

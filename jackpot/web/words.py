@@ -8,7 +8,45 @@ from jackpot.wire.views import money
 
 _SPECIAL: Final = {"dead_mans_hand": "Dead man’s hand"}
 
-__all__ = ["hand_name", "money", "share"]
+_RANKS: Final = {
+    "A": "ace", "K": "king", "Q": "queen", "J": "jack", "T": "ten", "9": "nine", "8": "eight", "7": "seven",
+    "6": "six", "5": "five", "4": "four", "3": "three", "2": "two",
+}  # fmt: skip
+_SUITS: Final = {"s": ("spades", "♠"), "h": ("hearts", "♥"), "d": ("diamonds", "♦"), "c": ("clubs", "♣")}
+_CAUSES: Final = {
+    "dealer_report": "The dealer reported a malfunction",
+    "pad_offline": "A pad went silent with a lit wager",
+    "display": "A display shows another meter",
+    "store": "The store did not answer",
+}
+
+__all__ = ["card_colour", "card_face", "card_name", "cause", "hand_name", "money", "share"]
+
+
+def card_name(card: str) -> str:
+    """A card as people say it: "ace of spades"."""
+    rank, suit = _parts(card)
+    return f"{_RANKS[rank]} of {_SUITS[suit][0]}" if suit in _SUITS else "Joker"
+
+
+def card_face(card: str) -> str:
+    """A card as it looks: "A♠", "10♥"."""
+    rank, suit = _parts(card)
+    return f"{'10' if rank == 'T' else rank}{_SUITS[suit][1]}" if suit in _SUITS else "★"
+
+
+def card_colour(card: str) -> str:
+    """Red or black."""
+    return "red" if _parts(card)[1] in {"h", "d"} else "black"
+
+
+def _parts(card: str) -> tuple[str, str]:
+    return card[:-1].upper().replace("10", "T"), card[-1].lower()
+
+
+def cause(suspended: str) -> str:
+    """Why a table is suspended."""
+    return _CAUSES.get(suspended, suspended.replace("_", " ").capitalize())
 
 
 def hand_name(hand: str) -> str:
