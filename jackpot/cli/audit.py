@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from sqlalchemy import select
 
 from jackpot.cli.opening import DEFAULT_CONFIG, ConfigFile, Opened, opened
 from jackpot.cli.output import AsCsv, AsJson, Listing, console, money, print_json
@@ -16,12 +15,10 @@ from jackpot.cli.output import table as table_of
 from jackpot.cli.queries import Before, Limit, TableOption
 from jackpot.store import audit, queries, reports
 from jackpot.store.audit import Verified
-from jackpot.store.book import read_site
 from jackpot.store.chain import SITE
 from jackpot.store.errors import StoreError
 from jackpot.store.notes import Verifier
 from jackpot.store.queries import EventFilter, Page
-from jackpot.store.tables import chains, events
 
 app = typer.Typer(help="The audit trail.", rich_markup_mode=None)
 report_app = typer.Typer(help="Reports.", rich_markup_mode=None)
@@ -67,7 +64,9 @@ def verify(
         found = [audit.verify_file(file, Verifier.of(key) if key else _own_key(config))]
     else:
         with opened(config) as site:
-            found = [audit.verify(site.database, chain, site.verifier()) for chain in _every_chain(site)]
+            with site.database.reader() as connection:
+                chains = audit.every_chain(connection)
+            found = [audit.verify(site.database, chain, site.verifier()) for chain in chains]
     if as_json:
         print_json([row._asdict() for row in found])
     else:
@@ -164,13 +163,6 @@ def _day(day: str | None, zone: str) -> date:
 def _own_key(config: Path) -> Verifier:
     with opened(config) as site:
         return site.verifier()
-
-
-def _every_chain(site: Opened) -> list[str]:
-    """Every chain that anything speaks of: one that was struck off the list must not go unverified."""
-    with site.database.reader() as connection:
-        listed = connection.execute(select(chains.c.chain).union(select(events.c.chain))).scalars()
-        return sorted({SITE, *listed, *read_site(connection).jackpots})
 
 
 def _sentence(row: Verified) -> str:

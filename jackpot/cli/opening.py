@@ -64,7 +64,7 @@ class Opened(NamedTuple):
         """Carry out one act on the jackpot of this chain, which may be about to begin."""
         self._require_unowned(chain)
         signer = self.signer()
-        book = Book.open(self.database, chain, owner())
+        book = Book.open(self.database, chain, owner(), notified=self.settings.notified)
         with self._owned(book.chain, signer):
             outcome = book.ask([command])[0]
             if isinstance(outcome, Refused):

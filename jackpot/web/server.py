@@ -9,20 +9,24 @@ from collections.abc import Callable, Iterator
 import uvicorn
 from fastapi import FastAPI
 from prometheus_client import start_http_server
+from starlette.types import ASGIApp
 
-from jackpot.web import acts, problems
+from jackpot.web import acts, health, problems
 from jackpot.web.floor import Floor
+from jackpot.web.health import Health
 
 
 class ListenError(OSError):
     """The address to listen on cannot be had."""
 
 
-def application(floor: Floor, version: str) -> FastAPI:
+def application(floor: Floor, version: str, health_of: Health) -> FastAPI:
     """The whole site under its paths."""
     app = FastAPI(title="Jackpot controller", version=version, docs_url=None, redoc_url=None)
     problems.install(app)
     app.state.floor = floor
+    app.state.health = health_of
+    app.include_router(health.router)
     app.include_router(acts.router)
     return app
 
@@ -59,7 +63,7 @@ def metrics_server(host: str, port: int) -> Callable[[], None]:
     return stop
 
 
-async def serve(app: FastAPI, where: socket.socket) -> None:
+async def serve(app: ASGIApp, where: socket.socket) -> None:
     """Serve until cancelled."""
     config = uvicorn.Config(app, log_config=None, access_log=False, lifespan="off", timeout_graceful_shutdown=2)
     server = _Server(config)

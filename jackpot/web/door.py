@@ -1,0 +1,41 @@
+"""What HTTP finds: health from the first moment on, everything else once the floor is served."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from fastapi import FastAPI, Response
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from jackpot.web import health, problems
+from jackpot.web.health import Health
+
+AGAIN_SECONDS: Final = 2
+_METHODS: Final = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
+
+
+class Door:
+    """Leads to whatever application is inside now."""
+
+    def __init__(self, health_of: Health) -> None:
+        self.health = health_of
+        self.inside: ASGIApp = _starting(health_of)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on."""
+        await self.inside(scope, receive, send)
+
+
+def _starting(health_of: Health) -> FastAPI:
+    """The application of a controller that waits for its store or its broker."""
+    app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
+    app.state.health = health_of
+    app.include_router(health.router)
+    app.add_api_route("/{path:path}", _not_yet, methods=_METHODS)
+    return app
+
+
+async def _not_yet() -> Response:
+    answer = problems.answer(503, "starting", "the controller is starting: /readyz says what it waits for")
+    answer.headers["Retry-After"] = str(AGAIN_SECONDS)
+    return answer
