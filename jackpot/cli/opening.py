@@ -45,7 +45,12 @@ class Opened(NamedTuple):
 
     def signer(self) -> Signer:
         """The site's private key."""
-        return Signer.of(_key_word(self.settings.key_file))
+        return self.key(self.settings)
+
+    @staticmethod
+    def key(chosen: Settings) -> Signer:
+        """The private key that these settings name."""
+        return Signer.of(_key_word(chosen.key_file))
 
     def verifier(self) -> Verifier:
         """The site's public key."""
@@ -112,7 +117,7 @@ def opened(config: Path) -> Iterator[Opened]:
     chosen = settings.read(config)
     database = Database(chosen.database)
     try:
-        _require_file(database)
+        require_file(database)
         require_head(database)
         yield Opened(chosen, database)
     finally:
@@ -135,7 +140,7 @@ def _runs(process: int) -> bool:
     return True
 
 
-def _require_file(database: Database) -> None:
+def require_file(database: Database) -> None:
     """A SQLite file that is not there would be made by opening it; a query must not do that."""
     name = database.url.removeprefix("sqlite:///")
     if database.is_sqlite and not Path(name).is_file():

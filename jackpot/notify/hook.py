@@ -36,7 +36,8 @@ class Hook(NamedTuple):
             port = parts.port or ports[parts.scheme]
         except (KeyError, ValueError):
             raise HookError("webhook_url is not understood: write https://host/path") from None
-        if not parts.hostname or parts.username or parts.fragment or not url.isascii() or not url.isprintable():
+        plain = url.isascii() and url.isprintable() and " " not in url
+        if not parts.hostname or parts.username or parts.fragment or not plain:
             raise HookError("webhook_url is not understood: write https://host/path, with no name and password in it")
         target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
         tls = _trusting(ca_file) if parts.scheme == "https" else None

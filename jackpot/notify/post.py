@@ -45,12 +45,13 @@ async def _post(hook: Hook, headers: list[tuple[str, str]], body: bytes) -> int:
             writer.write(speaking.send(part) or b"")
         while True:
             heard = speaking.next_event()
-            if heard is h11.NEED_DATA:
-                speaking.receive_data(await reader.read(4_096))
-            elif isinstance(heard, h11.Response):
+            if isinstance(heard, h11.Response):
                 return heard.status_code
-            elif not isinstance(heard, h11.InformationalResponse):
-                raise PostError("the connection was closed without an answer")
+            if heard is h11.NEED_DATA:
+                data = await reader.read(4_096)
+                if not data:
+                    raise PostError("the connection was closed without an answer")
+                speaking.receive_data(data)
     finally:
         writer.close()
 

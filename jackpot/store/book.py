@@ -25,7 +25,7 @@ from jackpot.store.chain import GENESIS, SITE, EventRow, canonical
 from jackpot.store.database import Database, explained
 from jackpot.store.errors import Fenced, Rejected
 from jackpot.store.memory import Memory, recalled_from, wagers_of_rounds
-from jackpot.store.outbox import notice_rows
+from jackpot.store.outbox import NoticeRow, notice_rows
 from jackpot.store.projection import Projection, new_projection
 from jackpot.store.rows import linked, transfer_rows
 
@@ -172,7 +172,7 @@ class _Prepared(NamedTuple):
     projection: Projection
     parts: list[tuple[str, str, str]]
     after: Jackpot
-    notices: list[tuple[str, str, str, str]]
+    notices: list[NoticeRow]
 
 
 class Book:

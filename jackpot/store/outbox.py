@@ -17,7 +17,7 @@ from jackpot.store.database import Database
 
 AT_ONCE: Final = 50
 
-Row = tuple[str, str, str, str]
+NoticeRow = tuple[str, str, str, str, str]
 
 
 class Waiting(NamedTuple):
@@ -25,6 +25,7 @@ class Waiting(NamedTuple):
 
     id: str
     at: str
+    chain: str
     type: str
     body: str
 
@@ -38,7 +39,7 @@ class Depth(NamedTuple):
 
 def notice_rows(
     notified: Notified | None, balances: Balances, events: Sequence[Event], rows: Sequence[EventRow]
-) -> list[Row]:
+) -> list[NoticeRow]:
     """The rows of a batch's notices; each is named after its event's hash, which no other history has."""
     if notified is None:
         return []
@@ -63,7 +64,7 @@ def waiting(database: Database, after: Waiting | None = None) -> list[Waiting]:
     o = tables.outbox.c
     oldest = select(tables.outbox).order_by(o.at, o.id).limit(AT_ONCE)
     if after is not None:
-        oldest = oldest.where(tuple_(o.at, o.id) > (after.at, after.id))
+        oldest = oldest.where(tuple_(o.at, o.id) > tuple_(after.at, after.id))
     with database.reader() as connection:
         return [Waiting._make(row) for row in connection.execute(oldest)]
 
@@ -91,7 +92,7 @@ def give_up(database: Database, before: str, most: int) -> int:
     return gone
 
 
-def _row(name: str, site: str, chain: str, seq: int, notice: Notice) -> Row:
+def _row(name: str, site: str, chain: str, seq: int, notice: Notice) -> NoticeRow:
     data: dict[str, Any] = {"site": site, "jackpot": chain, "seq": seq, **notice.data}
     body = canonical({"type": notice.type.value, "timestamp": notice.at, "data": data})
-    return f"msg_{name}", notice.at, notice.type.value, body
+    return f"msg_{name}", notice.at, chain, notice.type.value, body

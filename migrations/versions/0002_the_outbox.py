@@ -14,6 +14,7 @@ def upgrade() -> None:
         "outbox",
         sa.Column("id", sa.String(length=64), nullable=False),
         sa.Column("at", sa.String(length=32), nullable=False),
+        sa.Column("chain", sa.String(length=64), nullable=False),
         sa.Column("type", sa.String(length=32), nullable=False),
         sa.Column("body", sa.Text(), nullable=False),
         sa.PrimaryKeyConstraint("id"),
