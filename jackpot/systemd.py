@@ -14,6 +14,7 @@ def tell(message: str) -> None:
         return
     address = f"\0{where[1:]}" if where.startswith("@") else where
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as speaking:
+        speaking.setblocking(False)  # nothing waits for a listener that does not listen
         try:
             speaking.sendto(message.encode(), address)
         except OSError:

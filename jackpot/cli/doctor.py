@@ -9,7 +9,7 @@ import re
 import ssl
 import stat
 from collections.abc import Callable, Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final, Literal, NamedTuple
@@ -77,7 +77,7 @@ def _findings(config: Path) -> Iterator[Finding]:
 def _zone(chosen: Settings) -> Finding:
     try:
         ZoneInfo(chosen.timezone)
-    except (OSError, ValueError):
+    except (KeyError, OSError, ValueError):
         return Finding("timezone", "wrong", f"{chosen.timezone!r} is no time zone: write Australia/Sydney, or UTC")
     return Finding("timezone", "ok", f"a day's report begins at midnight in {chosen.timezone}")
 
@@ -158,6 +158,7 @@ def _broker(chosen: Settings) -> Finding:
 
 async def _knock(address: Address) -> None:
     """Connect once and leave."""
+    await _reach(address.host, address.port, address.tls)  # it says best what is wrong with a certificate
     client = aiomqtt.Client(
         address.host,
         address.port,
@@ -207,14 +208,21 @@ def _of_file(path: Path) -> Iterator[Finding]:
 
 async def _of_server(whose: str, host: str, port: int, tls: ssl.SSLContext) -> Finding:
     try:
-        async with asyncio.timeout(CONNECT_SECONDS):
-            _, writer = await asyncio.open_connection(host, port, ssl=tls)
+        ends = await _reach(host, port, tls)
     except (OSError, TimeoutError) as error:
         return Finding("certificates", "wrong", f"the {whose} at {host}:{port}: {_reason(error)}")
-    certificate = writer.get_extra_info("peercert")
-    writer.close()
-    ends = datetime.fromtimestamp(ssl.cert_time_to_seconds(certificate["notAfter"]), UTC)
-    return _until(f"the {whose} at {host}:{port}", ends)
+    return _until(f"the {whose} at {host}:{port}", datetime.fromtimestamp(ends, UTC))
+
+
+async def _reach(host: str, port: int, tls: ssl.SSLContext | None) -> float:
+    """Connect and leave; says when the certificate ends that was shown, 0 where there was none."""
+    async with asyncio.timeout(CONNECT_SECONDS):
+        _, writer = await asyncio.open_connection(host, port, ssl=tls)
+        certificate = writer.get_extra_info("peercert")
+        writer.close()
+        with suppress(OSError):
+            await writer.wait_closed()
+    return ssl.cert_time_to_seconds(certificate["notAfter"]) if certificate else 0.0
 
 
 def _until(whose: str, ends: datetime) -> Finding:
@@ -234,18 +242,12 @@ def _webhook(chosen: Settings) -> Finding:
     if hook is None:
         return Finding("webhook", "ok", "none is configured: supervisors are told by the console alone")
     try:
-        asyncio.run(_reach(hook))
+        asyncio.run(_reach(hook.host, hook.port, hook.tls))
     except (OSError, TimeoutError) as error:
         return Finding("webhook", "wrong", f"{hook.shown}: {_reason(error)}")
     if hook.tls is None and hook.host not in _LOOPBACK:
         return Finding("webhook", "warning", f"{hook.shown} takes connections, but not by TLS")
     return Finding("webhook", "ok", f"{hook.shown} takes connections")
-
-
-async def _reach(hook: Hook) -> None:
-    async with asyncio.timeout(CONNECT_SECONDS):
-        _, writer = await asyncio.open_connection(hook.host, hook.port, ssl=hook.tls)
-    writer.close()
 
 
 def _hook(chosen: Settings) -> Hook | None:
@@ -264,6 +266,8 @@ def _reason(error: BaseException) -> str:
         return f"its certificate is not trusted: {error.verify_message}"
     if isinstance(error, TimeoutError):
         return "no answer"
+    if isinstance(error, ssl.SSLError):
+        return f"TLS failed: {error.reason or error}"
     if isinstance(error, OSError):
-        return error.strerror or str(error)
+        return os.strerror(error.errno) if (error.errno or 0) > 0 else error.strerror or str(error)
     return re.sub(r"^\[Errno -?\d+\] ", "", str(error))

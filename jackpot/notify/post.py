@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import ssl
 from typing import Final
 
@@ -30,7 +31,8 @@ async def post(hook: Hook, headers: list[tuple[str, str]], body: bytes, seconds:
     except ssl.SSLError as error:
         raise PostError(f"the certificate is not trusted, or TLS failed: {error.reason or error}") from None
     except OSError as error:
-        raise PostError(error.strerror or str(error)) from None
+        said = os.strerror(error.errno) if (error.errno or 0) > 0 else error.strerror or str(error)
+        raise PostError(said) from None
 
 
 async def _post(hook: Hook, headers: list[tuple[str, str]], body: bytes) -> int:

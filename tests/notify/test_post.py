@@ -91,5 +91,5 @@ def test_an_answer_that_drips_is_not_waited_for_longer_than_all_of_it_may_take()
 def test_nobody_there_is_a_failure():
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
-    with pytest.raises(PostError, match=r"refused|Connect call failed"):
+    with pytest.raises(PostError, match="Connection refused"):
         posted(hook_of(port))
