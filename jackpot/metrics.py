@@ -31,6 +31,7 @@ PENDING_ROUNDS = Gauge("jackpot_pending_rounds", "Rounds with a prize that await
 PENDING_AGE = Gauge("jackpot_pending_age_seconds", "Since the oldest win awaits confirmation; 0: none", ["jackpot"])
 
 # How quickly.
+STORE_FAILING = Gauge("jackpot_store_failing", "Whether the store refuses what is written", ["jackpot"])
 BATCH = Histogram("jackpot_batch_commands", "Commands in a batch", ["jackpot"], buckets=_SIZES)
 COMMIT = Histogram("jackpot_commit_seconds", "Time to carry out and commit a batch", ["jackpot"], buckets=_SECONDS)
 LAMP = Histogram("jackpot_wager_to_lamp_seconds", "From a wager's arrival to its lamp", ["jackpot"], buckets=_SECONDS)
@@ -63,3 +64,5 @@ VERIFICATION_SECONDS = Gauge(
 NOTICES = Counter("jackpot_webhook_notices", "What became of notices, and tries that failed", ["outcome"])
 NOTICES_WAITING = Gauge("jackpot_webhook_waiting_notices", "Notices not delivered yet")
 NOTICES_AGE = Gauge("jackpot_webhook_oldest_age_seconds", "Since the oldest notice waits to be delivered; 0: none does")
+for _outcome in ("delivered", "failed", "refused", "given_up"):
+    NOTICES.labels(_outcome)  # counts begin at zero, so that the first of each is seen as an increase

@@ -269,5 +269,5 @@ def _reason(error: BaseException) -> str:
     if isinstance(error, ssl.SSLError):
         return f"TLS failed: {error.reason or error}"
     if isinstance(error, OSError):
-        return os.strerror(error.errno) if (error.errno or 0) > 0 else error.strerror or str(error)
+        return os.strerror(error.errno) if error.errno and error.errno > 0 else error.strerror or str(error)
     return re.sub(r"^\[Errno -?\d+\] ", "", str(error))

@@ -31,7 +31,7 @@ async def post(hook: Hook, headers: list[tuple[str, str]], body: bytes, seconds:
     except ssl.SSLError as error:
         raise PostError(f"the certificate is not trusted, or TLS failed: {error.reason or error}") from None
     except OSError as error:
-        said = os.strerror(error.errno) if (error.errno or 0) > 0 else error.strerror or str(error)
+        said = os.strerror(error.errno) if error.errno and error.errno > 0 else error.strerror or str(error)
         raise PostError(said) from None
 
 

@@ -44,8 +44,6 @@ class Sender:
         self._news = asyncio.Event()
         self._refused: dict[str, tuple[float, float]] = {}
         self._oldest: float | None = None
-        for outcome in ("delivered", "failed", "refused", "given_up"):
-            metrics.NOTICES.labels(outcome)
         metrics.NOTICES_AGE.set_function(lambda: time.time() - self._oldest if self._oldest else 0.0)
 
     def wake(self) -> None:

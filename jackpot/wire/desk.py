@@ -119,6 +119,7 @@ class Desk:
             meter_at=lambda: self.announcer.meter_at,
             waiting=lambda: self.writer.waiting,
             connected=lambda: self.session.connected,
+            failing=lambda: self.announcer.store_failed,
         )
         return Gauges(self.id, self.pads, self.displays, looked)
 

@@ -25,6 +25,7 @@ class Looked(NamedTuple):
     meter_at: Callable[[], float]
     waiting: Callable[[], int]
     connected: Callable[[], bool]
+    failing: Callable[[], bool]
 
 
 class Gauges:
@@ -38,6 +39,7 @@ class Gauges:
         metrics.METER_AGE.labels(jackpot).set_function(lambda: time.monotonic() - looked.meter_at())
         metrics.INTAKE.labels(jackpot).set_function(looked.waiting)
         metrics.CONNECTED.labels(jackpot).set_function(looked.connected)
+        metrics.STORE_FAILING.labels(jackpot).set_function(looked.failing)
         metrics.CERTIFICATE.labels(jackpot).set(0)
         metrics.CONNECTIONS.labels(jackpot)
         metrics.UNTAKEN.labels(jackpot)
