@@ -37,6 +37,7 @@ ROOT = f"jackpot/v1/{SITE}"
 TABLES, BOXES = 100, 20
 CONNECTIONS, IN_FLIGHT = 20, 5
 LIMIT_SECONDS = 20.0
+REST_SECONDS = 1.0
 
 
 class Timing(NamedTuple):
@@ -212,8 +213,9 @@ class Load:
         return timing
 
     async def paced(self, per_second: int, seconds: float) -> Timing:
-        """Wagers at a steady pace, each by itself."""
+        """Wagers at a steady pace, each by itself, on a floor that has come to rest after its tables opened."""
         await self.open()
+        await asyncio.sleep(REST_SECONDS)
         each = len(self.pads[0].tables) * BOXES
         count = min(int(per_second * seconds), each * CONNECTIONS)
         for n, pads in enumerate(self.pads):

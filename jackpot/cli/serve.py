@@ -21,6 +21,9 @@ from jackpot.wire.broker import embedded
 SWITCH_SECONDS: Final = 0.0005
 """How soon the writer's thread gets its turn after each call into the database; Python's own is 25 times as long."""
 
+GARBAGE: Final = (20_000, 20, 100)
+"""How many new objects call for a look: a batch of wagers makes thousands, and nearly all go with it."""
+
 log = structlog.get_logger()
 
 
@@ -40,6 +43,7 @@ def _ready(broker: str) -> None:
     """Everything is there: what lives as long as the daemon need never be looked through for garbage again."""
     gc.collect()
     gc.freeze()
+    gc.set_threshold(*GARBAGE)
     log.info("serving", broker=_shown(broker))
 
 

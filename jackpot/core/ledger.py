@@ -58,10 +58,15 @@ def posted(balances: Balances, transfers: Iterable[Transfer]) -> Balances:
             raise AssertionError(f"a transfer moves money: {source} to {target}, {amount} cents")
         after[source] -= amount
         after[target] += amount
-    for account in NEVER_NEGATIVE:
-        if after[account] < 0:
-            raise AssertionError(f"the account {account} would hold {after[account]} cents")
+    require_sound(after)
     return after
+
+
+def require_sound(balances: Balances) -> None:
+    """An account that must not go below zero never does."""
+    for account in NEVER_NEGATIVE:
+        if balances[account] < 0:
+            raise AssertionError(f"the account {account} would hold {balances[account]} cents")
 
 
 class Purse:

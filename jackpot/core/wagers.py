@@ -76,8 +76,12 @@ def _accepted(jackpot: Jackpot, table: Table, asked: PlaceWager) -> Event:
         transfers: tuple[Transfer, ...] = (Transfer(Account.PLAYERS, Account.WAGERS, amount, Kind.CONTRIBUTION),)
     else:
         to_jackpot, to_reserve = split(jackpot.split_totals[version], amount, jackpot.configs[version].jackpot_bps)
-        both = ((Account.JACKPOT, to_jackpot), (Account.RESERVE, to_reserve))
-        transfers = tuple(Transfer(Account.PLAYERS, pool, c, Kind.CONTRIBUTION) for pool, c in both if c)
+        transfers = (
+            Transfer(Account.PLAYERS, Account.JACKPOT, to_jackpot, Kind.CONTRIBUTION),
+            Transfer(Account.PLAYERS, Account.RESERVE, to_reserve, Kind.CONTRIBUTION),
+        )
+        if not (to_jackpot and to_reserve):
+            transfers = tuple(transfer for transfer in transfers if transfer.amount_cents)
     data = {
         "box": asked.box,
         "wager_id": asked.wager_id,

@@ -12,9 +12,9 @@ from sqlalchemy import select
 
 from jackpot.store import tables
 from jackpot.store.audit import verify, write_checkpoint
-from jackpot.store.bulk import insert_many
 from jackpot.store.database import Database, shown
 from jackpot.store.errors import StoreError
+from jackpot.store.line import Line
 from jackpot.store.notes import Signer, Verifier
 from jackpot.store.schema import migrate, require_head
 
@@ -85,7 +85,7 @@ def _copy(source: Database, target: Database) -> None:
         for table in _ORDER:
             rows = reading.execution_options(yield_per=_AT_ONCE).execute(select(table))
             for part in rows.partitions(_AT_ONCE):
-                insert_many(writing, table, [tuple(row) for row in part])
+                Line.of(writing).copy(table, [tuple(row) for row in part])
         writing.execute(tables.chains.update().values(epoch=tables.chains.c.epoch + 1, owner=""))
 
 

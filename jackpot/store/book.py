@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Final, NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from itertools import groupby
+from typing import Any, Final, NamedTuple, cast
 
 from sqlalchemy import Connection, insert, select, update
-from sqlalchemy.exc import DBAPIError
 
 from jackpot.core.answers import Decision, Refused
 from jackpot.core.commands import Command, Identified, PlaceWager
@@ -16,14 +17,15 @@ from jackpot.core.events import Event, EventType
 from jackpot.core.evolve import evolve
 from jackpot.core.ledger import Account
 from jackpot.core.notices import Notified
+from jackpot.core.runs import Run
 from jackpot.core.site import Site, SiteCommand, SiteEvent, decide_site, evolve_site, plain_site, site_of
 from jackpot.core.snapshot import WHOLE, jackpot_of, parts_of
 from jackpot.core.state import NEW, Jackpot
 from jackpot.store import tables
-from jackpot.store.bulk import insert_many, run
 from jackpot.store.chain import GENESIS, SITE, EventRow, canonical
-from jackpot.store.database import Database, explained
-from jackpot.store.errors import Fenced, Rejected
+from jackpot.store.database import Database
+from jackpot.store.errors import Fenced, Rejected, StoreError
+from jackpot.store.line import Line
 from jackpot.store.memory import Memory, recalled_from, wagers_of_rounds
 from jackpot.store.outbox import NoticeRow, notice_rows
 from jackpot.store.projection import Projection, new_projection
@@ -32,11 +34,8 @@ from jackpot.store.rows import linked, transfer_rows
 Outcome = Decision | Refused
 
 _FENCE: Final = "UPDATE chains SET seq = ?, head = ? WHERE chain = ? AND epoch = ? AND seq = ?"
-_BALANCE: Final = "UPDATE balances SET balance_cents = ? WHERE chain = ? AND account = ?"
-_STATE: Final = (
-    "INSERT INTO states (chain, part, body) VALUES (?, ?, ?) "
-    "ON CONFLICT (chain, part) DO UPDATE SET body = excluded.body"
-)
+_BALANCE: Final = "ON CONFLICT (chain, account) DO UPDATE SET balance_cents = excluded.balance_cents"
+_STATE: Final = "ON CONFLICT (chain, part) DO UPDATE SET body = excluded.body"
 
 
 class Head(NamedTuple):
@@ -66,37 +65,47 @@ class Chain:
             rows.append(row)
         return rows
 
-    def commit(self, rows: Sequence[EventRow], write: Callable[[Connection], None]) -> None:
+    def commit(self, rows: Sequence[EventRow], write: Callable[[Line], None]) -> None:
         """Fence, append, and whatever `write` adds, in one transaction.
 
         If the connection breaks while it is being committed, what became of it is read back: unknown is not failed.
         """
         after = Head(rows[-1].seq, rows[-1].hash, self.head.epoch)
-        with explained(self.database.url), self.database.writing.connect() as connection:
-            connection.begin()  # said aloud: what goes straight to the driver begins nothing by itself
-            self._fence(connection, after)
-            insert_many(connection, tables.events, rows)
-            write(connection)
-            try:
-                connection.commit()
-            except DBAPIError:
-                connection.invalidate()
+        try:
+            with self.database.line() as line:
+                line.begin()
+                with self._fenced_in(line, after):
+                    line.insert(tables.events, rows)
+                    write(line)
                 self._unseen = after
-                if not self.landed():
-                    raise
+                line.commit()
+        except StoreError:
+            if not self.landed():
+                raise
+        self._unseen = None
         self.head = after
+
+    @contextmanager
+    def _fenced_in(self, line: Line, after: Head) -> Iterator[None]:
+        """Statements that count only where the chain is still ours: that is asked first, and known at the end."""
+        mine = (after.seq, after.hash, self.name, self.head.epoch, self.head.seq)
+        fence = None
+        try:
+            with line.together():
+                fence = line.run(_FENCE, mine)
+                yield
+        except Exception:
+            if fence is not None and fence.rowcount == 0:
+                raise self._fenced() from None
+            raise
+        if fence.rowcount != 1:
+            raise self._fenced()
 
     def release(self) -> None:
         """Let others know that nobody writes this chain now; whoever took it over meanwhile is not disturbed."""
         mine = (tables.chains.c.chain == self.name) & (tables.chains.c.epoch == self.head.epoch)
         with self.database.transaction() as connection:
             connection.execute(update(tables.chains).where(mine).values(owner=""))
-
-    def _fence(self, connection: Connection, after: Head) -> None:
-        mine = (after.seq, after.hash, self.name, self.head.epoch, self.head.seq)
-        if run(connection, _FENCE, [mine]) != 1:
-            connection.rollback()
-            raise self._fenced()
 
     def landed(self) -> bool:
         """Whether a commit whose end was not seen took place; while the store cannot tell, it is asked again."""
@@ -194,46 +203,40 @@ class Book:
         with database.reader() as connection:
             return cls(chain, read_jackpot(connection, name), notified)
 
-    def ask(self, asked: Sequence[Command | Identified], where: Where = here) -> list[Outcome]:
+    def ask(
+        self, asked: Sequence[Command | Identified], where: Where = here, top_up: Callable[[], None] = lambda: None
+    ) -> list[Outcome]:
         """Carry out a batch: one transaction, then the outcomes, in order. A refusal does not disturb the others.
 
         A wager on the round being played is not looked up among past ones before it is accepted: the database's key
         tells if its id was used, and then the batch is decided anew with all that the store remembers. `where` says
-        in which thread the batch is decided and made into rows; it is written in this one.
+        in which thread the batch is decided and made into rows; it is written in this one. `top_up` may add to `asked`,
+        just before it is decided, wagers that `is_fresh` has been asked about.
         """
         self.resolve()
         try:
-            memory = self._recalled([c for c in asked if not self._is_fresh(c)])
-            return self._commit(where(lambda: self._prepared(asked, memory)))
+            memory = self._recalled([c for c in asked if not self.is_fresh(c)])
+            return self._commit(where(lambda: self._topped_up(asked, memory, top_up)))
         except (Rejected, _NotRememberedError):
             known = self._recalled(asked)
             return self._commit(where(lambda: self._prepared(asked, known)))
 
+    def _topped_up(
+        self, asked: Sequence[Command | Identified], memory: Memory, top_up: Callable[[], None]
+    ) -> _Prepared:
+        top_up()
+        return self._prepared(asked, memory)
+
     def _prepared(self, asked: Sequence[Command | Identified], memory: Memory) -> _Prepared:
         """The batch decided, and the rows it would be."""
-        working = self.jackpot
-        events: list[Event] = []
-        outcomes: list[Outcome] = []
-        for command in asked:
-            try:
-                decision = decide(working, memory.recalled(command))
-            except Refused as refused:
-                if type(command) is PlaceWager and not memory.has_looked_up(command):
-                    raise _NotRememberedError from None  # a refusal says the first reason that applies
-                outcomes.append(refused)
-                continue
-            for event in decision.events:
-                if event.type is EventType.ROUND_OPENED:
-                    memory.keep(working.tables[event.table or ""])
-                working = evolve(working, event)
-            events += decision.events
-            outcomes.append(decision)
+        working, outcomes = _decided(self.jackpot, asked, memory)
+        events = [event for outcome in outcomes if type(outcome) is Decision for event in outcome.events]
         rows = self.chain.next_rows(events)
         projection = new_projection(self.chain.name)
         for row, event in zip(rows, events, strict=True):
             projection.add(row.seq, event)
         moved = [entry for row, e in zip(rows, events, strict=True) for entry in transfer_rows(row, e.transfers)]
-        touched = {e.table for e in events if e.table in working.tables and e.type is not EventType.WAGER_ACCEPTED}
+        touched = {e.table for e in events if e.type is not EventType.WAGER_ACCEPTED and e.table in working.tables}
         parts = state_rows(self.chain.name, parts_of(working, sorted(table for table in touched if table)))
         notices = notice_rows(self._notified, self.jackpot.balances, events, rows)
         return _Prepared(outcomes, rows, moved, projection, parts, working, notices)
@@ -255,12 +258,12 @@ class Book:
         if not prepared.rows:
             return prepared.outcomes
 
-        def write(connection: Connection) -> None:
-            insert_many(connection, tables.transfers, prepared.moved)
-            prepared.projection.write(connection)
-            write_balances(connection, self.chain.name, self.jackpot, prepared.after)
-            write_states(connection, prepared.parts)
-            insert_many(connection, tables.outbox, prepared.notices)
+        def write(line: Line) -> None:
+            line.insert(tables.transfers, prepared.moved)
+            prepared.projection.write(line)
+            write_balances(line, self.chain.name, self.jackpot, prepared.after)
+            write_states(line, prepared.parts)
+            line.insert(tables.outbox, prepared.notices)
 
         self._unseen = prepared.after, prepared.outcomes
         self.chain.commit(prepared.rows, write)
@@ -278,12 +281,44 @@ class Book:
         with self.chain.database.reader() as connection:
             return recalled_from(connection, self.chain.name, wagers, identified)
 
-    def _is_fresh(self, asked: Command | Identified) -> bool:
+    def is_fresh(self, asked: Command | Identified) -> bool:
         """Whether this is a wager on the round being played, which the state may know and no past round should."""
         if type(asked) is not PlaceWager:
             return False
         table = self.jackpot.tables.get(asked.table)
         return table is not None and table.number == asked.round
+
+
+def _decided(jackpot: Jackpot, asked: Sequence[Command | Identified], memory: Memory) -> tuple[Jackpot, list[Outcome]]:
+    """The state after these commands, and how each ended."""
+    outcomes: list[Outcome] = []
+    for wagers, stretch in groupby(asked, key=lambda command: type(command) is PlaceWager):
+        if wagers:
+            run = Run(jackpot)
+            outcomes += [_placed(run, cast("PlaceWager", wager), memory) for wager in stretch]
+            jackpot = run.end()
+            continue
+        for command in stretch:
+            try:
+                decision = decide(jackpot, memory.recalled(command))
+            except Refused as refused:
+                outcomes.append(refused)
+                continue
+            for event in decision.events:
+                if event.type is EventType.ROUND_OPENED:
+                    memory.keep(jackpot.tables[event.table or ""])
+                jackpot = evolve(jackpot, event)
+            outcomes.append(decision)
+    return jackpot, outcomes
+
+
+def _placed(run: Run, wager: PlaceWager, memory: Memory) -> Outcome:
+    try:
+        return run.place(memory.recalled_wager(wager))
+    except Refused as refused:
+        if not memory.has_looked_up(wager):
+            raise _NotRememberedError from None  # a refusal says the first reason that applies
+        return refused
 
 
 class SiteBook:
@@ -306,7 +341,7 @@ class SiteBook:
         after = evolve_site(self.site, event)
         body = state_rows(SITE, {"site": plain_site(after)})
         rows = self.chain.next_rows([event])
-        self.chain.commit(rows, lambda connection: write_states(connection, body))
+        self.chain.commit(rows, lambda line: write_states(line, body))
         self.site = after
 
 
@@ -330,23 +365,19 @@ def read_site(connection: Connection) -> Site:
     return site_of(json.loads(body)) if body else Site()
 
 
-def write_balances(connection: Connection, chain: str, before: Jackpot, after: Jackpot) -> None:
+def write_balances(line: Line, chain: str, before: Jackpot, after: Jackpot) -> None:
     """Write the balances that changed; a new chain gets a row for each account."""
-    if not before.id:
-        insert_many(
-            connection, tables.balances, [(chain, account.value, cents) for account, cents in after.balances.items()]
-        )
-        return
     changed = [
-        (cents, chain, account.value) for account, cents in after.balances.items() if cents != before.balances[account]
+        (chain, account.value, cents)
+        for account, cents in after.balances.items()
+        if not before.id or cents != before.balances[account]
     ]
-    if changed:
-        run(connection, _BALANCE, changed)
+    line.insert(tables.balances, changed, _BALANCE)
 
 
-def write_states(connection: Connection, rows: list[tuple[str, str, str]]) -> None:
+def write_states(line: Line, rows: list[tuple[str, str, str]]) -> None:
     """Write the parts of a state that changed."""
-    run(connection, _STATE, rows)
+    line.insert(tables.states, rows, _STATE)
 
 
 def state_rows(chain: str, parts: dict[str, Any]) -> list[tuple[str, str, str]]:

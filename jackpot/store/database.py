@@ -1,4 +1,4 @@
-"""Opening a database: SQLite or PostgreSQL, one connection for writing and a pool for reading."""
+"""Opening a database: SQLite or PostgreSQL, a line for the writer, a few connections beside it."""
 
 from __future__ import annotations
 
@@ -7,14 +7,17 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 from sqlite3 import Connection as SqliteConnection
+from threading import Lock
 from typing import Final
 
 import psycopg
 from sqlalchemy import Connection, Engine, create_engine, event, text
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError
+from sqlalchemy.pool import PoolProxiedConnection
 
 from jackpot.store.errors import Rejected, StoreError, Unreachable
+from jackpot.store.line import MOST_STATEMENTS, Line
 
 READERS: Final = 5
 BUSY_MS: Final = 10_000
@@ -37,11 +40,16 @@ class Database:
     def __init__(self, url: str) -> None:
         self.url = _checked(url)
         self.is_sqlite = self.url.startswith("sqlite")
-        self.writing = self._engine(1, "BEGIN IMMEDIATE", WRITER_CACHE_KIB)
+        self.writing = self._engine(2, "BEGIN IMMEDIATE", WRITER_CACHE_KIB)
+        self._held: PoolProxiedConnection | None = None
+        self._writes = Lock()
         self.reading = self._engine(READERS, "BEGIN", READER_CACHE_KIB)
 
     def _engine(self, pool_size: int, begin: str, cache_kib: int) -> Engine:
-        engine = create_engine(self.url, pool_size=pool_size, max_overflow=0, pool_pre_ping=not self.is_sqlite)
+        options = {"cached_statements": MOST_STATEMENTS} if self.is_sqlite else {}
+        engine = create_engine(
+            self.url, pool_size=pool_size, max_overflow=0, pool_pre_ping=not self.is_sqlite, connect_args=options
+        )
         if self.is_sqlite:
             event.listen(engine, "connect", lambda connection, _entry: _prepare_sqlite(connection, cache_kib))
             event.listen(engine, "begin", lambda connection: connection.exec_driver_sql(begin))
@@ -54,6 +62,28 @@ class Database:
             yield connection
 
     @contextmanager
+    def line(self) -> Iterator[Line]:
+        """The writer's own connection, kept from batch to batch; on any error the transaction is undone."""
+        with explained(self.url), self._writes:
+            if self._held is None:
+                self._held = self.writing.raw_connection()
+            line = Line(self._held.dbapi_connection, self.is_sqlite)
+            try:
+                yield line
+            except BaseException:
+                self._undo(line)
+                raise
+
+    def _undo(self, line: Line) -> None:
+        """Roll back; a connection that cannot even do that is let go."""
+        try:
+            line.rollback()
+        except _DRIVERS:
+            if self._held is not None:
+                self._held.invalidate()
+            self._held = None
+
+    @contextmanager
     def reader(self) -> Iterator[Connection]:
         """A connection for reading, all from one moment."""
         with explained(self.url), self.reading.connect() as connection:
@@ -63,6 +93,9 @@ class Database:
 
     def close(self) -> None:
         """Let go of every connection."""
+        if self._held is not None:
+            self._held.close()
+            self._held = None
         self.writing.dispose()
         self.reading.dispose()
 

@@ -39,11 +39,13 @@ class Memory:
         for command_id, answered in table.commands.items():
             self.commands[table.id, command_id] = answered
 
+    def recalled_wager(self, asked: PlaceWager) -> PlaceWager:
+        """The wager with what is remembered of its id."""
+        known = self.wagers.get((asked.table, asked.box, asked.wager_id)) if self.wagers else None
+        return asked._replace(earlier=known) if known else asked
+
     def recalled(self, asked: Command | Identified) -> Command | Identified:
         """The command with what is remembered of its id."""
-        if type(asked) is PlaceWager and self.wagers:
-            known = self.wagers.get((asked.table, asked.box, asked.wager_id))
-            return asked._replace(earlier=known) if known else asked
         if type(asked) is Identified and self.commands:
             seen = self.commands.get((_table_of(asked), asked.command_id))
             return asked._replace(earlier=seen) if seen else asked

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
-
-from sqlalchemy import Connection, Update, update
+from typing import Any, Final, NamedTuple
 
 from jackpot.core.events import Event, EventType
 from jackpot.store import tables
-from jackpot.store.bulk import insert_many
 from jackpot.store.chain import canonical
+from jackpot.store.line import Line
 
 Row = tuple[Any, ...]
+
+_OF_ROUND: Final = "chain = ? AND table_id = ? AND round = ?"
 
 
 class Projection(NamedTuple):
@@ -22,7 +22,7 @@ class Projection(NamedTuple):
     commands: list[Row]
     rounds: list[Row]
     payouts: list[Row]
-    changes: list[Update]
+    changes: list[tuple[str, Row]]
 
     def add(self, seq: int, event: Event) -> None:
         """Take in one event."""
@@ -52,14 +52,14 @@ class Projection(NamedTuple):
                 self._change_payouts(event, "corrected")
                 self._change_round(event, phase="idle", outcome="void", ended_at=event.at)
 
-    def write(self, connection: Connection) -> None:
+    def write(self, line: Line) -> None:
         """Write it all: additions first, then the changes, which may touch what was added."""
-        insert_many(connection, tables.wagers, self.wagers)
-        insert_many(connection, tables.commands, self.commands)
-        insert_many(connection, tables.rounds, self.rounds)
-        for change in self.changes:
-            connection.execute(change)
-        insert_many(connection, tables.payouts, self.payouts)
+        line.insert(tables.wagers, self.wagers)
+        line.insert(tables.commands, self.commands)
+        line.insert(tables.rounds, self.rounds)
+        for statement, values in self.changes:
+            line.run(statement, values)
+        line.insert(tables.payouts, self.payouts)
 
     def _settle(self, seq: int, event: Event) -> None:
         self.payouts.extend(_payout_row(self.chain, seq, event, plain) for plain in event.data["payouts"])
@@ -67,33 +67,38 @@ class Projection(NamedTuple):
         self._change_round(event, phase="idle" if event.data["ends"] else "pending", **ended)
 
     def _change_round(self, event: Event, **values: str) -> None:
-        of_round = _of_round(tables.rounds, self.chain, event)
-        self.changes.append(update(tables.rounds).where(*of_round).values(**values))
+        columns = ", ".join(f"{column} = ?" for column in values)
+        self._change(f"UPDATE rounds SET {columns} WHERE {_OF_ROUND}", *values.values(), *self._round(event))  # noqa: S608 - our own names
 
     def _change_payouts(self, event: Event, status: str, was: str | None = None) -> None:
         """Change a round's prizes, those already in the table and those that wait in this batch to be added."""
-        where = list(_of_round(tables.payouts, self.chain, event))
-        if was is not None:
-            where.append(tables.payouts.c.status == was)
-        self.changes.append(update(tables.payouts).where(*where).values(status=status))
+        statement = f"UPDATE payouts SET status = ? WHERE {_OF_ROUND}"  # noqa: S608 - our own names
+        if was is None:
+            self._change(statement, status, *self._round(event))
+        else:
+            self._change(f"{statement} AND status = ?", status, *self._round(event), was)
         for i, row in enumerate(self.payouts):
             if row[4:6] == (event.table, event.round) and was in (None, row[9]):
                 self.payouts[i] = (*row[:9], status, *row[10:])
 
     def _return_wagers(self, event: Event, wager_id: str | None = None) -> None:
-        where = [*_of_round(tables.wagers, self.chain, event), tables.wagers.c.status == "accepted"]
-        if wager_id is not None:
-            where += [tables.wagers.c.box == event.data["box"], tables.wagers.c.wager_id == wager_id]
-        self.changes.append(update(tables.wagers).where(*where).values(status="returned", reason=event.data["reason"]))
+        statement = f"UPDATE wagers SET status = 'returned', reason = ? WHERE {_OF_ROUND} AND status = 'accepted'"  # noqa: S608 - our own names
+        values = (event.data["reason"], *self._round(event))
+        if wager_id is None:
+            self._change(statement, *values)
+        else:
+            self._change(f"{statement} AND box = ? AND wager_id = ?", *values, event.data["box"], wager_id)
+
+    def _change(self, statement: str, *values: str | int | None) -> None:
+        self.changes.append((statement, values))
+
+    def _round(self, event: Event) -> tuple[str, str | None, int | None]:
+        return self.chain, event.table, event.round
 
 
 def new_projection(chain: str) -> Projection:
     """An empty projection of one chain."""
     return Projection(chain, [], [], [], [], [])
-
-
-def _of_round(table: Any, chain: str, event: Event) -> tuple[Any, ...]:  # noqa: ANN401 - columns are typed by SQLAlchemy
-    return table.c.chain == chain, table.c.table_id == event.table, table.c.round == event.round
 
 
 def _wager_row(chain: str, seq: int, event: Event) -> Row:

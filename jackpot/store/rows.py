@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
+from json.encoder import encode_basestring
 from typing import Any, Final
 
 from sqlalchemy import Row
@@ -16,12 +17,21 @@ from jackpot.store.chain import SITE, EventRow, canonical, event_hash
 
 def linked(chain: str, seq: int, before: bytes, event: Event | SiteEvent) -> EventRow:
     """An event as the next row of its chain."""
-    if isinstance(event, Event):
-        table, played, transfers = event.table, event.round, _transfers(event.transfers)
-    else:
-        table, played, transfers = None, None, "[]"
-    fields = (chain, seq, event.at, event.actor, event.type, table, played, canonical(event.data), transfers)
-    return EventRow(*fields, event_hash(before, fields))
+    if isinstance(event, SiteEvent):
+        fields = (chain, seq, event.at, event.actor, event.type.value, None, None, canonical(event.data), "[]")
+        return EventRow._make((*fields, event_hash(before, fields)))
+    kind, at, actor, table, played, data, transfers = event
+    written = _wager(data) if kind is EventType.WAGER_ACCEPTED else canonical(data)
+    of_jackpot = (chain, seq, at, actor, kind.value, table, played, written, _transfers(transfers))
+    return EventRow._make((*of_jackpot, event_hash(before, of_jackpot)))
+
+
+def _wager(data: Mapping[str, Any]) -> str:
+    """A wager's data as canonical JSON, written by hand: nearly every event is one."""
+    return (
+        f'{{"amount_cents":{data["amount_cents"]},"box":{data["box"]},"jackpot_cents":{data["jackpot_cents"]},'
+        f'"reserve_cents":{data["reserve_cents"]},"wager_id":{encode_basestring(data["wager_id"])}}}'
+    )
 
 
 def _transfers(transfers: tuple[Transfer, ...]) -> str:
@@ -41,7 +51,10 @@ _AROUND: Final[dict[tuple[Account, Account, Kind], tuple[str, str]]] = {}
 
 def transfer_rows(row: EventRow, transfers: Iterable[Transfer]) -> list[tuple[Any, ...]]:
     """An event's transfers as rows."""
-    return [(row.chain, row.seq, n, row.at, *transfer) for n, transfer in enumerate(transfers)]
+    return [
+        (row.chain, row.seq, n, row.at, source.value, target.value, cents, kind.value)
+        for n, (source, target, cents, kind) in enumerate(transfers)
+    ]
 
 
 def event_of(row: EventRow | Row[Any]) -> Event:

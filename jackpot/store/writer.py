@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
+from functools import partial
 from queue import Empty, SimpleQueue
 from typing import Final, NamedTuple
 
@@ -78,6 +79,7 @@ class Writer:
         self._hooks = hooks or Hooks()
         self._checkpoint_at = book.chain.head.seq + CHECKPOINT_EVERY_EVENTS
         self._waiting: SimpleQueue[Asked | Callable[[], None] | None] = SimpleQueue()
+        self._held_over: list[Asked | Callable[[], None] | None] = []
         self._stopping = threading.Event()
         self._ended: StoreError | None = None
         self._began = 0.0
@@ -134,7 +136,7 @@ class Writer:
     def _take(self) -> tuple[list[Asked], list[Callable[[], None]], bool]:
         """Whatever waits, up to a batch; waits for the first."""
         taken: list[Asked] = []
-        more = self._waiting.get()
+        more = self._next()
         while True:
             if more is None:
                 return taken, [], True
@@ -147,6 +149,23 @@ class Writer:
                 more = self._waiting.get_nowait()
             except Empty:
                 return taken, [], False
+
+    def _next(self) -> Asked | Callable[[], None] | None:
+        """The next thing to do."""
+        return self._held_over.pop() if self._held_over else self._waiting.get()
+
+    def _top_up(self, batch: list[Asked], asked: list[Command | Identified]) -> None:
+        """Take in the wagers that came since the batch was taken; what is not one is held over for the next."""
+        while len(batch) < MOST_IN_BATCH and not self._held_over:
+            try:
+                more = self._waiting.get_nowait()
+            except Empty:
+                return
+            if isinstance(more, tuple) and self.book.is_fresh(more[0]):
+                batch.append(more)
+                asked.append(more[0])
+            else:
+                self._held_over.append(more)
 
     def _sign(self, *, last: bool) -> None:
         """A checkpoint that cannot be written now is written later; a stop does not wait for it."""
@@ -164,7 +183,7 @@ class Writer:
         before = self.book.chain.head.seq
         self._began = time.perf_counter()
         try:
-            answers: list[Answer] = list(self.book.ask(asked, self._hooks.where if len(asked) >= MANY else here))
+            answers: list[Answer] = list(self._asked(batch, asked))
         except Fenced:
             self._deliver(before, batch, [Fenced("another controller has taken over")] * len(batch))
             raise
@@ -180,6 +199,12 @@ class Writer:
                 self._carry_out([one])  # so that one bad row does not take the others with it
             return
         self._deliver(before, batch, answers)
+
+    def _asked(self, batch: list[Asked], asked: list[Command | Identified]) -> list[Outcome]:
+        """Alone, a command is decided here and at once; many are decided where the shell wants it."""
+        if len(asked) < MANY:
+            return self.book.ask(asked)
+        return self.book.ask(asked, self._hooks.where, partial(self._top_up, batch, asked))
 
     def _try_again(self, batch: list[Asked], asked: list[Command | Identified], before: int, error: StoreError) -> None:
         """Wait for the store, for ever; first thing then is what the shell wants on record."""
@@ -228,7 +253,7 @@ class Writer:
     def _refuse_waiting(self, error: StoreError) -> None:
         while True:
             try:
-                waiting = self._waiting.get_nowait()
+                waiting = self._held_over.pop() if self._held_over else self._waiting.get_nowait()
             except Empty:
                 return
             if waiting is not None and not callable(waiting):

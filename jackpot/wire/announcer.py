@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable
-from functools import partial
 from typing import Any, Final
 
 from jackpot import metrics
@@ -15,9 +14,13 @@ from jackpot.core.state import Jackpot, Table
 from jackpot.wire import views
 from jackpot.wire.devices import Displays
 from jackpot.wire.topics import Topics
-from jackpot.wire.views import Mark, Plain
+from jackpot.wire.views import Mark, Plain, Told
 
 BETWEEN_STATES_SECONDS: Final = 0.25
+"""Where only wagers change a table, its state is told so often, and no oftener."""
+STATES_TOGETHER: Final = 10
+STATES_TOGETHER_SECONDS: Final = 0.1
+"""And so many tables' at once: a full floor that wagers all at the same moment must not hold up its own lamps."""
 
 Publish = Callable[..., bool]
 Later = Callable[[float, Callable[[], None]], object]
@@ -41,7 +44,7 @@ class Announcer:
         self._told_wins: dict[str, list[Plain]] = {}
         self._later = later
         self._state_at: dict[str, float] = {}
-        self._states_due: set[str] = set()
+        self._states_due: dict[str, None] = {}
         self.jackpot = jackpot
         self.mark = mark
         self.store_failed = False
@@ -75,7 +78,7 @@ class Announcer:
     def table(self, table: Table) -> None:
         """A table's round and phase."""
         self._state_at[table.id] = time.monotonic()
-        self._states_due.discard(table.id)
+        self._states_due.pop(table.id, None)
         told = views.table_state(self.jackpot, table, self.mark, store_failed=self.store_failed)
         self._publish(self._topics.state(table.id), encoded(told), retain=True)
 
@@ -84,9 +87,9 @@ class Announcer:
         for box in boxes:
             self.lamp(table, box, None)
 
-    def lamp(self, table: Table, box: int, answer: Plain | None) -> None:
+    def lamp(self, table: Table, box: int, told: Told | None) -> None:
         """One lamp, with the answer to the pad's message."""
-        self._publish(self._topics.lamp(table.id, box), encoded(views.lamp(table, box, answer, self.mark)), retain=True)
+        self._publish(self._topics.lamp(table.id, box), views.lamp(table, box, told, self.mark), retain=True)
 
     def clear(self, table: Table) -> None:
         """Nothing is retained of a table that was removed."""
@@ -126,17 +129,22 @@ class Announcer:
         table = self.jackpot.tables.get(name)
         if table is None or table.unlinked:
             return
-        if may_wait and time.monotonic() - self._state_at.get(name, 0.0) < BETWEEN_STATES_SECONDS:
-            if name not in self._states_due:
-                self._states_due.add(name)
-                self._later(BETWEEN_STATES_SECONDS, partial(self._tell_due, name))
-        else:
+        if not may_wait:
             self.table(table)
+        elif name not in self._states_due:
+            if not self._states_due:
+                self._later(0.0, self._tell_due)
+            self._states_due[name] = None
 
-    def _tell_due(self, name: str) -> None:
-        """Each table at its own moment: a hundred states at once would hold up the lamps behind them."""
-        if name in self._states_due:
+    def _tell_due(self) -> None:
+        """The states that wait, a few at a time, whoever waits longest first."""
+        ready = time.monotonic() - BETWEEN_STATES_SECONDS
+        names = [name for name in self._states_due if self._state_at.get(name, 0.0) <= ready][:STATES_TOGETHER]
+        for name in names:
             self._tell_table(name, may_wait=False)
+            self._states_due.pop(name, None)
+        if self._states_due:
+            self._later(STATES_TOGETHER_SECONDS, self._tell_due)
 
     def _tell_lamps(self, event: Event) -> None:
         table = self.jackpot.tables.get(event.table or "")

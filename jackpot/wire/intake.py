@@ -25,6 +25,7 @@ from jackpot.wire.devices import Displays, Pads
 from jackpot.wire.messages import DealerCommand, Malformed
 from jackpot.wire.session import Letter
 from jackpot.wire.topics import Heard, Source
+from jackpot.wire.views import Told
 
 MOST_QUARANTINED: Final = 100
 LOG_SECONDS: Final = 60.0
@@ -111,7 +112,7 @@ class Intake:
 
     def _answer_wager(self, source: Source, wager_id: str | None, verdict: str, reason: str | None) -> None:
         table = self._announcer.jackpot.tables[source.name]
-        self._announcer.lamp(table, source.box, {"wager_id": wager_id, "verdict": verdict, "reason": reason})
+        self._announcer.lamp(table, source.box, Told(wager_id, verdict, reason))
         if verdict == "accepted":
             self._accepted.inc()
         else:

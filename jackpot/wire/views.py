@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from json.encoder import encode_basestring
 from typing import Any, Final, NamedTuple
 
 from jackpot.core.events import Event, EventType
@@ -18,17 +19,29 @@ class Mark(NamedTuple):
     seq: int
 
 
-def lamp(table: Table, box: int, answer: Plain | None, mark: Mark) -> Plain:
-    """The whole truth about a box; between rounds the lamp is dark and carries the last round."""
+class Told(NamedTuple):
+    """The answer to a pad's message."""
+
+    wager_id: str | None
+    verdict: str
+    reason: str | None
+
+
+def lamp(table: Table, box: int, told: Told | None, mark: Mark) -> str:
+    """The whole truth about a box; between rounds the lamp is dark and carries the last round.
+
+    Written by hand, because there is one for every wager.
+    """
     standing = table.round.standing(box) if table.round and table.phase is not Phase.IDLE else None
-    return {
-        "round": table.number,
-        "lit": standing is not None,
-        "wager_id": standing.wager_id if standing else None,
-        "answer": answer,
-        "epoch": mark.epoch,
-        "seq": mark.seq,
-    }
+    answer = "null"
+    if told is not None:
+        answer = f'{{"wager_id":{_text(told[0])},"verdict":"{told[1]}","reason":{_text(told[2])}}}'
+    shown = f'"lit":true,"wager_id":{_text(standing.wager_id)}' if standing else '"lit":false,"wager_id":null'
+    return f'{{"round":{table.number},{shown},"answer":{answer},"epoch":{mark.epoch},"seq":{mark.seq}}}'
+
+
+def _text(value: str | None) -> str:
+    return "null" if value is None else encode_basestring(value)
 
 
 def table_state(jackpot: Jackpot, table: Table, mark: Mark, *, store_failed: bool = False) -> Plain:

@@ -1,6 +1,7 @@
 """What the databases themselves refuse, and what a book promises: all of a batch or nothing, and never twice."""
 
 import gc
+import sqlite3
 import sys
 from collections import Counter
 from itertools import count
@@ -11,7 +12,7 @@ import psycopg
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.runtime.migration import MigrationContext
-from sqlalchemy import Connection, func, inspect, select, text
+from sqlalchemy import func, inspect, select, text
 from sqlalchemy.exc import DBAPIError, IntegrityError, OperationalError
 
 sys.path.append(str(Path(__file__).parent.parent / "core"))
@@ -40,6 +41,7 @@ from jackpot.store.audit import verify, write_checkpoint
 from jackpot.store.book import Book, SiteBook, read_jackpot
 from jackpot.store.database import Database
 from jackpot.store.errors import Fenced, StoreError, WrongSchema
+from jackpot.store.line import Line
 from jackpot.store.memory import Memory
 from jackpot.store.notes import Signer
 from jackpot.store.projection import Projection
@@ -357,10 +359,12 @@ def break_at(monkeypatch, stage):
     elif stage in ("write_balances", "write_states"):
         monkeypatch.setattr(books, stage, broken)
     else:
-        real = books.insert_many
-        monkeypatch.setattr(
-            books, "insert_many", lambda c, table, rows: broken() if table.name == stage else real(c, table, rows)
-        )
+        real = Line.insert
+
+        def insert(line, table, rows, *more):
+            return broken() if table.name == stage else real(line, table, rows, *more)
+
+        monkeypatch.setattr(Line, "insert", insert)
 
 
 @pytest.mark.parametrize("stage", ["events", "transfers", "projections", "write_balances", "write_states"])
@@ -398,30 +402,29 @@ def test_a_row_that_the_database_refuses_fails_its_batch_with_a_sentence(floor, 
     floor.check()
 
 
-def end_own_connection(database, connection):
+def end_own_connection(database, line):
     """The writer's connection breaks: ended by the server, or, in SQLite, by the driver."""
     if database.is_sqlite:
-        connection.connection.dbapi_connection.rollback()
-        raise OperationalError("", {}, Exception("disk I/O error"))
-    own = connection.connection.dbapi_connection.info.backend_pid
+        line.rollback()
+        raise sqlite3.OperationalError("disk I/O error")
+    own = line.driver.info.backend_pid
     with database.reading.connect() as other:
         other.execute(text("SELECT pg_terminate_backend(:own)"), {"own": own})
 
 
-@pytest.mark.parametrize("stage", ["transfers", "write_states"])
+@pytest.mark.parametrize("stage", ["transfers", "states"])
 def test_a_connection_that_breaks_half_way_leaves_nothing_and_the_book_goes_on(floor, database, monkeypatch, stage):
     floor.open()
     before = floor.kept()
     with monkeypatch.context() as patched:
-        name = stage if stage == "write_states" else "insert_many"
-        real = getattr(books, name)
+        real = Line.insert
 
-        def break_first(connection, *what):
-            if stage in ("write_states", getattr(what[0], "name", "")):
-                end_own_connection(database, connection)
-            real(connection, *what)
+        def break_first(line, table, *what):
+            if table.name == stage:
+                end_own_connection(database, line)
+            real(line, table, *what)
 
-        patched.setattr(books, name, break_first)
+        patched.setattr(Line, "insert", break_first)
         with pytest.raises(StoreError):
             floor.wager(1)
     assert floor.kept() == before
@@ -451,7 +454,7 @@ def failed_commit(_real):
 def test_a_commit_whose_answer_is_lost_is_recognised_as_landed(floor, monkeypatch):
     floor.open()
     with monkeypatch.context() as patched:
-        patched.setattr(Connection, "commit", lost_answer(Connection.commit))
+        patched.setattr(Line, "commit", lost_answer(Line.commit))
         outcomes = floor.book.ask([floor.wagered(1), floor.wagered(2)])
     assert [outcome.answer["verdict"] for outcome in outcomes] == ["accepted", "accepted"]
     assert floor.book.jackpot.tables["t1"].round.lit == [1, 2]
@@ -464,7 +467,7 @@ def test_a_commit_that_really_failed_is_not_taken_for_landed(floor, monkeypatch)
     floor.open()
     before, state = floor.kept(), floor.book.jackpot
     with monkeypatch.context() as patched:
-        patched.setattr(Connection, "commit", failed_commit(Connection.commit))
+        patched.setattr(Line, "commit", failed_commit(Line.commit))
         with pytest.raises(StoreError, match="the connection was lost"):
             floor.book.ask([floor.wagered(1)])
     assert (floor.kept(), floor.book.jackpot) == (before, state)
@@ -476,14 +479,14 @@ def test_a_commit_that_really_failed_is_not_taken_for_landed(floor, monkeypatch)
 def test_a_commit_on_a_connection_that_the_server_ended_is_not_taken_for_landed(floor, database, monkeypatch):
     floor.open()
     before = floor.kept()
-    real = Connection.commit
+    real = Line.commit
 
     def commit(connection):
         end_own_connection(database, connection)
         real(connection)
 
     with monkeypatch.context() as patched:
-        patched.setattr(Connection, "commit", commit)
+        patched.setattr(Line, "commit", commit)
         with pytest.raises(StoreError):
             floor.wager(1)
     assert floor.kept() == before
@@ -494,18 +497,18 @@ def test_a_commit_on_a_connection_that_the_server_ended_is_not_taken_for_landed(
 def test_a_lost_commit_that_another_has_replaced_is_not_taken_for_ours(floor, database, monkeypatch):
     """The commit failed, and before we could look another took over and wrote as many events."""
     floor.open()
-    other_wager, real = floor.wagered(7), Connection.commit
+    other_wager, real = floor.wagered(7), Line.commit
     elsewhere = Database(database.url)
 
     def commit(connection):
         connection.rollback()
         with monkeypatch.context() as patched:
-            patched.setattr(Connection, "commit", real)
+            patched.setattr(Line, "commit", real)
             Book.open(elsewhere, floor.chain, "other").ask([other_wager])
         raise OperationalError("COMMIT", {}, Exception("the connection was lost"))
 
     with monkeypatch.context() as patched:
-        patched.setattr(Connection, "commit", commit)
+        patched.setattr(Line, "commit", commit)
         with pytest.raises(StoreError):
             floor.wager(1)
     elsewhere.close()
