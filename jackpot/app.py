@@ -40,6 +40,7 @@ from jackpot.web.health import Health
 from jackpot.web.live import Live
 from jackpot.web.porch import Porch
 from jackpot.web.server import Site, application, listening, metrics_server, serve
+from jackpot.web.verification import Verification
 from jackpot.wire.desk import Desk, seen_epoch
 from jackpot.wire.session import Address
 from jackpot.wire.topics import Topics
@@ -120,7 +121,8 @@ class Controller:
         database, keeper = self._databases[0], self._keeper()
         live = Live(self.desks)
         await self._until_reachable(partial(live.remember, database))
-        floor = Floor(database, self.desks, keeper, self._signer.verifier, self._settings.timezone)
+        verification = Verification(database, self._signer.verifier, self.trail.found)
+        floor = Floor(database, self.desks, keeper, verification, self._settings.timezone)
         door = Door(keeper)
         porch.let_in(application(Site(floor, door, live, porch.health), software_version()))
         group.create_task(door.watch(), name="door")

@@ -16,7 +16,7 @@ from sqlalchemy.pool import StaticPool
 from jackpot.core.events import Event
 from jackpot.core.evolve import evolve
 from jackpot.core.ledger import Account
-from jackpot.core.site import Site, SiteEvent, evolve_site, plain_site, site_of
+from jackpot.core.site import Site, SiteEvent, evolve_site, plain_site
 from jackpot.core.snapshot import parts_of
 from jackpot.core.state import NEW, Jackpot
 from jackpot.store import tables
