@@ -60,7 +60,7 @@ def test_what_cannot_be_read_is_told_where_it_is_wrong(api, path):
 @pytest.mark.parametrize(
     "body",
     [b"", b"{", b"[]", b"null", b'{"note": 3}', b'{"note": "x", "more": 1}', b"\xff\xfe", b"[" * 60_000,
-     b'{"note": "a\\u0000b"}'],
+     b'{"note": "a\\u0000b"}', b'{"note": "half \\ud800 of a pair"}'],
 )  # fmt: skip
 def test_a_body_that_is_not_what_the_act_takes_is_refused(api, body):
     headers = {"Content-Type": "application/json"}
