@@ -75,7 +75,7 @@ def application(site: Site, version: str) -> FastAPI:
     for room in (*API, document):
         app.include_router(document.require_roles(room.router))
     for place in (health, display, *PAGES):
-        app.include_router(place.router)
+        app.include_router(place.router, include_in_schema=False)
     app.add_exception_handler(NotSignedIn, to_sign_in)
     app.mount("/static", Files(), "static")
     app.add_middleware(Gate, door=site.door)
