@@ -25,13 +25,13 @@ from jackpot.web import (
     people,
     play,
     pools,
-    problems,
     retirements,
     trail,
 )
+from jackpot.web.console import devices, live_feed, mishaps, overview, rulebook, sign_in
 from jackpot.web.console import fragments as console_fragments
-from jackpot.web.console import live_feed, overview, sign_in
-from jackpot.web.console.frame import NotSignedIn, to_sign_in
+from jackpot.web.console import odds as odds_page
+from jackpot.web.console import pools as pools_page
 from jackpot.web.door import Door
 from jackpot.web.feed import Feed
 from jackpot.web.floor import Floor
@@ -42,7 +42,7 @@ from jackpot.web.pages import Files
 
 API: Final = (entry, pools, play, acts, configs, adjustments, retirements, people, trail, daily, equipment)
 """The rooms of the API; each has a router, and each path of it says which role it needs."""
-PAGES: Final = (sign_in, overview, live_feed)
+PAGES: Final = (sign_in, overview, live_feed, pools_page, odds_page, rulebook, devices)
 """The pages of the console."""
 STOP_SECONDS: Final = 1
 """How long requests in hand may take when the daemon stops."""
@@ -55,7 +55,7 @@ class ListenError(OSError):
 def application(floor: Floor, door: Door, live: Live, version: str) -> FastAPI:
     """The whole site under its paths."""
     app = FastAPI(title="Jackpot controller", version=version, openapi_url=None, docs_url=None, redoc_url=None)
-    problems.install(app)
+    mishaps.install(app)
     app.state.floor, app.state.door, app.state.live = floor, door, live
     app.state.feed = Feed(version)
     fragments.install(live)
@@ -65,7 +65,6 @@ def application(floor: Floor, door: Door, live: Live, version: str) -> FastAPI:
         app.include_router(document.require_roles(room.router))
     for place in (display, *PAGES):
         app.include_router(place.router)
-    app.add_exception_handler(NotSignedIn, to_sign_in)
     app.mount("/static", Files(), "static")
     app.add_middleware(Gate, door=door)
     app.add_middleware(Headers)
