@@ -15,6 +15,7 @@ TOP: Final = 16
 BOTTOM: Final = 34
 MOST_TICKS: Final = 7
 LABEL_HEIGHT: Final = 18
+HALF_LETTER: Final = 4
 _TENTHS: Final = 10
 """Places are told to a tenth of a pixel, as whole numbers until they are written."""
 _TIME_STEPS: Final = (60, 300, 600, 1_800, 3_600, 7_200, 14_400, 21_600, 43_200, 86_400, 172_800, 432_000, 864_000)
@@ -127,13 +128,16 @@ def _clock(moment: datetime, step: int) -> str:
 
 
 def _round_step(least: int) -> int:
-    """The smallest of 1, 2, 5, 10, 20, 50, … that is no smaller."""
-    step = 1
+    """The smallest of 1, 2, 5, 10, 20, 25, 50, 100, 200, 250, … that is no smaller."""
+    for step in (1, 2, 5):
+        if step >= least:
+            return step
+    ten = 10
     while True:
-        for factor in (1, 2, 5):
-            if step * factor >= least:
-                return step * factor
-        step *= 10
+        for factor in (10, 20, 25, 50):
+            if ten * factor // 10 >= least:
+                return ten * factor // 10
+        ten *= 10
 
 
 def _dollars(value: int, step: int, per_dollar: int) -> str:
@@ -166,22 +170,25 @@ def _rung(chart: Chart, tick: Tick) -> str:
 
 
 def _foot(chart: Chart, tick: Tick) -> str:
-    x, end = _px(_across(chart, tick.at)), HEIGHT - BOTTOM
+    """The label stands below its tick, or as near to it as the picture's edge allows."""
+    place, end = _across(chart, tick.at), HEIGHT - BOTTOM
+    x, middle = _px(place), _px(min(place, (WIDTH - len(tick.label) * HALF_LETTER) * _TENTHS))
     line = f'<line class="grid" x1="{x}" x2="{x}" y1="{end}" y2="{end + 5}"/>'
-    return f'{line}<text x="{x}" y="{end + 22}" text-anchor="middle">{escape(tick.label)}</text>'
+    return f'{line}<text x="{middle}" y="{end + 22}" text-anchor="middle">{escape(tick.label)}</text>'
 
 
 def _level(chart: Chart, mark: Mark) -> str:
     y = _px(_height(chart, mark.at))
     line = f'<line class="mark {mark.kind}" x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{y}" y2="{y}"/>'
-    return f'{line}<text class="mark-label {mark.kind}" x="{LEFT + 8}" y="{y}" dy="-6">{escape(mark.label)}</text>'
+    where = f'x="{WIDTH - RIGHT}" y="{y}" dy="-7" text-anchor="end"'
+    return f'{line}<text class="mark-label {mark.kind}" {where}>{escape(mark.label)}</text>'
 
 
 def _upright(chart: Chart, mark: Mark, row: int) -> str:
     """The labels stand below one another, each beside its line, on the side that has room."""
     place = _across(chart, mark.at)
     is_right = place > (LEFT + WIDTH - RIGHT) * _TENTHS // 2
-    x, y = _px(place), HEIGHT - BOTTOM - 10 - row * LABEL_HEIGHT
+    x, y = _px(place), TOP + (row + 1) * LABEL_HEIGHT
     line = f'<line class="mark {mark.kind}" x1="{x}" x2="{x}" y1="{TOP}" y2="{HEIGHT - BOTTOM}"/>'
     aside, anchor = ("-8", "end") if is_right else ("8", "start")
     where = f'x="{x}" y="{y}" dx="{aside}" text-anchor="{anchor}"'

@@ -37,13 +37,13 @@ router = APIRouter(include_in_schema=False)
 
 
 @router.get("/pools")
-async def pools(visit: Visiting, hours: Hours = 24) -> HTMLResponse:
+async def pools(visit: Visiting, hours: Hours = 1) -> HTMLResponse:
     """The page."""
     return visit.show("console/pools.html", spans=SPANS, **await _figures(visit, hours))
 
 
 @router.get("/pools/figures")
-async def figures(visit: Visiting, hours: Hours = 24) -> HTMLResponse:
+async def figures(visit: Visiting, hours: Hours = 1) -> HTMLResponse:
     """What changes on it, for a page that is looked at."""
     return page("console/pools_figures.html", jackpot=visit.jackpot, **await _figures(visit, hours))
 
@@ -86,6 +86,7 @@ def _chart(which: str, points: list[api.HistoryPoint], whole: list[api.HistoryPo
     values = [point.meter_cents if which == "meter" else point.reserve_cents for point in points]
     moments = [datetime.fromisoformat(point.at) for point in points]
     drawn = [(chart.milliseconds(moment), value) for moment, value in zip(moments, values, strict=True)]
+    start = moments[0] if len(moments) > 1 else datetime.fromisoformat(whole[0].at)
     lowest, highest = min(values), max(values)
     summary = (
         f"From {money(values[0])} on {local_time(points[0].at, zone)} to {money(values[-1])} now; "
@@ -96,10 +97,8 @@ def _chart(which: str, points: list[api.HistoryPoint], whole: list[api.HistoryPo
             name=f"chart-{which}",
             title=f"The {which} over time",
             summary=summary,
-            across=chart.time_axis(datetime.fromisoformat(whole[0].at), moments[-1], ZoneInfo(zone)),
+            across=chart.time_axis(start, moments[-1], ZoneInfo(zone)),
             up=chart.money_axis(values),
-            series=[
-                chart.Series(which, which, [(chart.milliseconds(m), v) for m, v in zip(moments, values, strict=True)])
-            ],
+            series=[chart.Series(which, which, drawn)],
         )
     )
