@@ -32,7 +32,7 @@ __all__ = [
     "clause_address",
     "clause_anchor",
     "hand_name",
-    "local_time",
+    "local",
     "money",
     "share",
 ]
@@ -76,10 +76,9 @@ def share(bps: int) -> str:
     return f"{whole}{decimals}%"
 
 
-def local_time(moment: str, zone: str) -> str:
-    """A moment as the site's clocks told it: "15 Nov 2026, 20:30:00"."""
-    told = datetime.fromisoformat(moment).astimezone(ZoneInfo(zone))
-    return f"{told.day} {told:%b %Y, %H:%M:%S}"
+def local(moment: str, zone: str) -> str:
+    """A moment as the site's clocks show it: "2026-11-15 20:30:12"."""
+    return f"{datetime.fromisoformat(moment).astimezone(ZoneInfo(zone)):%Y-%m-%d %H:%M:%S}"
 
 
 def clause_anchor(number: str) -> str:

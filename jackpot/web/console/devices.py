@@ -24,7 +24,7 @@ async def devices(visit: Visiting) -> HTMLResponse:
 @router.get("/devices/now")
 async def now(visit: Visiting) -> HTMLResponse:
     """What changes on it, for a page that is looked at."""
-    return page("console/devices_now.html", jackpot=visit.jackpot, **await _found(visit))
+    return page("console/devices_now.html", jackpot=visit.jackpot, zone=visit.floor.zone, **await _found(visit))
 
 
 async def _found(visit: Visit) -> dict[str, Any]:
@@ -39,5 +39,4 @@ async def _found(visit: Visit) -> dict[str, Any]:
         "may_see_quarantine": may_see,
         "quarantine": [message for message in kept if message.jackpot == name],
         "connected": visit.board.connected,
-        "zone": floor.zone,
     }

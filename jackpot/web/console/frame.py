@@ -90,6 +90,7 @@ class Visit:
             bar=bar(self.board) if self.floor.desks else "",
             version=self._request.app.version,
             site=self.floor.name,
+            zone=self.floor.zone,
             **values,
         )
 

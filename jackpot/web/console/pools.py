@@ -16,7 +16,7 @@ from jackpot.web import pools as api
 from jackpot.web.console import chart
 from jackpot.web.console.frame import Visit, Visiting
 from jackpot.web.pages import page
-from jackpot.web.words import local_time, money
+from jackpot.web.words import local, money
 
 SPANS: Final = ((1, "1 hour"), (24, "24 hours"), (7 * 24, "7 days"), (30 * 24, "30 days"))
 SHOWN_WINS: Final = 10
@@ -45,7 +45,9 @@ async def pools(visit: Visiting, hours: Hours = 1) -> HTMLResponse:
 @router.get("/pools/figures")
 async def figures(visit: Visiting, hours: Hours = 1) -> HTMLResponse:
     """What changes on it, for a page that is looked at."""
-    return page("console/pools_figures.html", jackpot=visit.jackpot, **await _figures(visit, hours))
+    return page(
+        "console/pools_figures.html", jackpot=visit.jackpot, zone=visit.floor.zone, **await _figures(visit, hours)
+    )
 
 
 async def _figures(visit: Visit, hours: int) -> dict[str, Any]:
@@ -65,7 +67,6 @@ async def _figures(visit: Visit, hours: int) -> dict[str, Any]:
         "hits": await api.hits(name, caller, floor, hours),
         "charts": [_chart(which, points, history.points, floor.zone) for which in ("meter", "reserve")],
         "moments": _moments(points),
-        "zone": floor.zone,
     }
 
 
@@ -89,7 +90,7 @@ def _chart(which: str, points: list[api.HistoryPoint], whole: list[api.HistoryPo
     start = moments[0] if len(moments) > 1 else datetime.fromisoformat(whole[0].at)
     lowest, highest = min(values), max(values)
     summary = (
-        f"From {money(values[0])} on {local_time(points[0].at, zone)} to {money(values[-1])} now; "
+        f"From {money(values[0])} on {local(points[0].at, zone)} to {money(values[-1])} now; "
         f"the lowest is {money(lowest)}, the highest {money(highest)}."
     )
     return chart.svg(
