@@ -7,7 +7,7 @@ from jackpot.web.live import Board, Live, Subject
 from jackpot.web.pages import rendered
 from jackpot.wire import views
 
-KINDS = ("bar", "card", "waiting")
+KINDS = ("bar", "card", "lamps", "waiting")
 
 
 def install(live: Live) -> None:

@@ -19,6 +19,21 @@ function place(body, name) {
   }
 }
 
+/** Light the lamps of the tables on this page; a card that is rendered anew may know less of them than was told. */
+let lit = {};
+function light(body = lit) {
+  lit = body;
+  for (const [table, boxes] of Object.entries(lit)) {
+    for (const box of document.querySelectorAll(`[data-live="card:${CSS.escape(table)}"] [data-box]`)) {
+      const on = boxes.includes(Number(box.dataset.box));
+      if (box.classList.contains("lit") !== on) {
+        box.classList.toggle("lit", on);
+        box.querySelector("[data-lamp]").textContent = on ? "lit" : "dark";
+      }
+    }
+  }
+}
+
 export function tell(text) {
   said.textContent = text;
 }
@@ -53,8 +68,16 @@ document.getElementById("sign-out")?.addEventListener("click", () => {
 });
 
 if (document.body.dataset.feed) {
-  const kinds = ["bar", "card", "waiting"];
-  listen(document.body.dataset.feed, Object.fromEntries(kinds.map((kind) => [kind, place])), {
+  const heard = {
+    bar: place,
+    waiting: place,
+    card(body, name) {
+      place(body, name);
+      light();
+    },
+    lamps: light,
+  };
+  listen(document.body.dataset.feed, heard, {
     lost: () => (lost.hidden = false),
     found: () => (lost.hidden = true),
   });
