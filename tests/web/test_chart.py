@@ -1,9 +1,10 @@
 """Charts: where points, ticks and marks stand, and what is said to those who do not see them."""
 
+import itertools
 import re
 from datetime import UTC, datetime
 from fractions import Fraction
-from xml.etree import ElementTree
+from xml.etree import ElementTree as ET
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -25,7 +26,7 @@ def drawn(points, up=None, across=None, **other):
         "c", "The meter", "It rises.", across, up or chart.money_axis(values), [Series("m", "m", points)], **other
     )
     text = chart.svg(told).replace("<svg ", '<svg xmlns="http://www.w3.org/2000/svg" ', 1)
-    return ElementTree.fromstring(text)
+    return ET.fromstring(text)
 
 
 def places(tree):
@@ -59,7 +60,7 @@ def test_an_axis_has_a_few_ticks_each_an_amount_of_its_own_at_even_steps(values,
     axis = chart.money_axis([value // 100 * per_dollar for value in values], per_dollar)
     at = [tick.at for tick in axis.ticks]
     assert 2 <= len(at) <= 7
-    assert len({b - a for a, b in zip(at, at[1:], strict=False)}) == 1
+    assert len({b - a for a, b in itertools.pairwise(at)}) == 1
     assert (at[0], at[-1]) == (axis.low, axis.high)
     for tick in axis.ticks:
         assert Fraction(tick.label.replace("$", "").replace(",", "")) == Fraction(tick.at, per_dollar)
@@ -135,7 +136,7 @@ def test_marks_stand_at_their_values_with_their_labels_and_not_outside_of_the_ch
 def test_it_says_what_it_shows_and_takes_no_text_for_markup():
     axis = Axis(0, 1, (Tick(0, "<b>"),))
     text = chart.svg(Chart("c", "A & B", "<script>", axis, axis, [Series("m", "m", [(0, 0), (1, 1)])]))
-    tree = ElementTree.fromstring(text)
+    tree = ET.fromstring(text)
     assert tree.get("role") == "img"
     assert tree.get("aria-labelledby") == "c-title c-summary"
     assert (tree.find("title").text, tree.find("desc").text) == ("A & B", "<script>")
