@@ -12,6 +12,8 @@ from jackpot.core.site import Operator
 from jackpot.store.errors import Unreachable
 from jackpot.web.console import mishaps
 from jackpot.web.door import Caller
+from jackpot.web.headers import POLICY
+from jackpot.web.porch import Porch
 from jackpot.web.problems import MEDIA_TYPE
 
 
@@ -84,3 +86,14 @@ def test_only_what_is_looked_at_is_shown_as_a_page():
     answer = ask(app, "/forbidden", method="POST")
     assert (answer.status_code, answer.headers["content-type"]) == (405, MEDIA_TYPE)
     assert answer.headers["allow"] == "GET"
+
+
+def test_a_controller_that_starts_says_so_and_the_page_looks_again_by_itself():
+    porch = Porch(SimpleNamespace())
+    answer = ask(porch, "/pools")
+    assert (answer.status_code, answer.headers["refresh"], answer.headers["retry-after"]) == (503, "2", "2")
+    assert "<h1>The controller is starting</h1>" in answer.text
+    assert answer.headers["content-security-policy"] == POLICY
+    assert ask(porch, "/static/console.css").status_code == 200
+    assert ask(porch, "/pools", accept="*/*").json()["code"] == "starting"
+    assert ask(porch, "/api/v1/wins").json()["code"] == "starting"

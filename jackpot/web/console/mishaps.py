@@ -27,6 +27,7 @@ HEADINGS: Final = {
     "malformed": "This address is not understood",
     "not_found": "There is no such page",
     "no_jackpot": "No jackpot yet",
+    "starting": "The controller is starting",
 }
 """What has happened, by its code; any other is told by its own name."""
 
@@ -40,42 +41,48 @@ def install(app: FastAPI) -> None:
 
 async def _answered(request: Request, error: Exception) -> Response:
     response: Response = told(request, error)
-    if _is_for_people(request):
+    if is_for_people(request):
         response = await _shown(request, response)
     # What goes wrong unforeseen is answered outside of what adds these to every other answer.
     response.headers.update({**ALWAYS, "Cache-Control": "no-store"})
     return response
 
 
-def _is_for_people(request: Request) -> bool:
+def is_for_people(request: Request) -> bool:
     """Whether a person's browser asks for a page, and no program for an answer of the API."""
     wants = "text/html" in request.headers.get("Accept", "")
     return wants and request.method in ("GET", "HEAD") and not request.url.path.startswith(GUARDED)
 
 
 async def _shown(request: Request, answer: Response) -> Response:
-    """The same problem as a page."""
-    problem = json.loads(bytes(answer.body))
-    code, status = problem["code"], problem["status"]
-    shown = {
-        "heading": HEADINGS.get(code, problem["title"].capitalize()),
-        "detail": _sentence(problem["detail"]),
-        "code": f"{status} {code}",
-        "again": status >= 500,
-    }
+    """The same problem as a page, in its frame for whoever is signed in; strangers are sent to sign in."""
     try:
         visit = await _visit(request)
     except NotSignedIn as nobody:
         if not request.url.path.startswith(OPEN):
             return await to_sign_in(request, nobody)
         visit = None
-    response = None if visit is None else _within(visit, status, shown)
-    response = response or page(
-        "console/mishap.html", status, site=floor_of(request).name, version=request.app.version, **shown
-    )
+    response = None if visit is None else _within(visit, answer)
+    response = response or bare(answer, floor_of(request).name, request.app.version)
     kept = ("Retry-After", "Allow")
     response.headers.update({name: answer.headers[name] for name in kept if name in answer.headers})
     return response
+
+
+def bare(answer: Response, site: str, version: str = "") -> Response:
+    """A problem as a page without the frame."""
+    return page("console/mishap.html", answer.status_code, site=site, version=version, **_told(answer))
+
+
+def _told(answer: Response) -> dict[str, object]:
+    """What a page says of a problem."""
+    problem = json.loads(bytes(answer.body))
+    return {
+        "heading": HEADINGS.get(problem["code"], problem["title"].capitalize()),
+        "detail": _sentence(problem["detail"]),
+        "code": f"{problem['status']} {problem['code']}",
+        "again": problem["status"] >= 500,
+    }
 
 
 async def _visit(request: Request) -> Visit | None:
@@ -86,10 +93,10 @@ async def _visit(request: Request) -> Visit | None:
         return None
 
 
-def _within(visit: Visit, status: int, shown: dict[str, object]) -> Response | None:
+def _within(visit: Visit, answer: Response) -> Response | None:
     """The page in its frame; None where the frame itself is what fails."""
     try:
-        return visit.show("console/problem.html", status=status, **shown)
+        return visit.show("console/problem.html", status=answer.status_code, **_told(answer))
     except Exception:  # noqa: BLE001 - a page about a mishap never has one of its own
         return None
 
