@@ -14,6 +14,7 @@ from jackpot.core.answers import Error, Refused
 from jackpot.core.commands import Command, Identified, Role
 from jackpot.core.site import SiteCommand
 from jackpot.core.site_once import IdentifiedSite, SiteDecision
+from jackpot.store.memory import recalled_command
 from jackpot.web.door import Caller
 from jackpot.web.floor import Floor, floor_of
 from jackpot.wire.desk import Desk
@@ -73,6 +74,13 @@ class Act(NamedTuple):
         """Carry out one command of a whole jackpot."""
         return await self._ask(self.floor.desk(jackpot), kind, fields, said)
 
+    async def was_carried_out(self, jackpot: str) -> bool:
+        """Whether a command of this jackpot was carried out under this key before."""
+        if self.key is None:
+            return False
+        command_id = self._command_id()
+        return await self.floor.read(lambda connection: recalled_command(connection, jackpot, command_id)) is not None
+
     async def at_site(self, kind: type, *fields: Any, said: Any = None) -> SiteDecision:  # noqa: ANN401
         """Carry out one command of the site."""
         command: SiteCommand = kind(now(), self.caller.actor, *fields)
@@ -90,8 +98,11 @@ class Act(NamedTuple):
         """The command's id, and a digest of what was asked."""
         name = self.caller.operator.name
         content = json.dumps([kind.__name__, name, *(fields if said is None else said)], default=str, sort_keys=True)
-        key = hashlib.sha256(f"{name} {self.key}".encode()).hexdigest()[:48]
-        return f"operator.{key}", hashlib.sha256(content.encode()).hexdigest()
+        return self._command_id(), hashlib.sha256(content.encode()).hexdigest()
+
+    def _command_id(self) -> str:
+        """The key as the store keeps it: each operator has keys of their own."""
+        return f"operator.{hashlib.sha256(f'{self.caller.operator.name} {self.key}'.encode()).hexdigest()[:48]}"
 
 
 Auditor = Annotated[Caller, Depends(Needs(Role.AUDITOR))]

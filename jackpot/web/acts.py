@@ -197,7 +197,8 @@ async def mode(table: TablePath, body: Mode, act: ByManager) -> ModeSet:
 async def link(body: Linking, act: ByManager) -> Linked:
     """Link a table to a jackpot, a new one or one that was removed from it."""
     jackpot = act.floor.meant(body.jackpot)
-    await _enter(body, jackpot, act)
+    if not await act.was_carried_out(jackpot):
+        await _enter(body, jackpot, act)
     answer: dict[str, Any] = await act.at_jackpot(core.LinkTable, jackpot, body.table, body.boxes)
     return Linked(table=answer["table"], jackpot=jackpot)
 

@@ -23,8 +23,13 @@ def _whole(value: object) -> object:
 
 WHOLE: Final = BeforeValidator(_whole)
 Id = Annotated[str, StringConstraints(pattern=ID)]
-Reason = Annotated[str, Field(pattern=r"\S", min_length=1, max_length=1_000, description="stays in the audit trail")]
-Note = Annotated[str, Field(max_length=1_000)]
+Reason = Annotated[
+    str,
+    Field(
+        pattern=r"^[^\x00]*[^\s\x00][^\x00]*$", min_length=1, max_length=1_000, description="stays in the audit trail"
+    ),
+]
+Note = Annotated[str, Field(pattern=r"^[^\x00]*$", max_length=1_000)]
 Cents = Annotated[int, Field(description="integer cents")]
 Number = Annotated[int, Field(ge=1, le=MOST_NUMBER), WHOLE]
 Box = Annotated[int, Field(ge=1, le=MOST_BOXES), WHOLE]

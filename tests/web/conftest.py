@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 sys.path += [str(Path(__file__).parent.parent / room) for room in ("web", "system", "store", "core")]
+from asking import Api
 from browser import chromium, forgiven, new_page  # noqa: F401
 from machinery import Client, Site, mosquitto
 from visiting import FLUSH, FULL_HOUSE, House
@@ -64,3 +65,19 @@ def floor(broker_port, new_site, new_client):
     client = new_client(broker_port, site)
     site.start()
     return site, client
+
+
+@pytest.fixture(scope="module")
+def api(broker_port, tmp_path_factory):
+    """A site that a module's tests share."""
+    made = Api(tmp_path_factory.mktemp("site"), broker_port)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def own_api(broker_port, tmp_path):
+    """A site of a test's own, to be stopped, broken, or locked out of."""
+    made = Api(tmp_path, broker_port)
+    yield made
+    made.close()
