@@ -7,9 +7,10 @@ from typing import Annotated, Any, Final
 from fastapi import APIRouter, Query
 from pydantic import Field
 
-from jackpot.clock import now
+from jackpot.clock import in_seconds, now
 from jackpot.core.changes import MOST_POOL_CENTS, MOST_WAGER_CENTS
 from jackpot.core.state import Jackpot
+from jackpot.store import queries
 from jackpot.store.history import MOST_HOURS
 from jackpot.store.queries import pools_of
 from jackpot.web.access import At, Auditor
@@ -65,6 +66,22 @@ class PoolHistory(Told):
     jackpot: str
     hours: int
     points: list[HistoryPoint]
+
+
+class Hits(Told):
+    """How often a hand has won, and what; prizes that were corrected do not count."""
+
+    hand: str
+    prizes: int
+    amount_cents: Cents
+
+
+class HitCounts(Told):
+    """What won over the last hours: every hand that has a prize, the greatest first."""
+
+    jackpot: str
+    hours: int
+    hands: list[Hits]
 
 
 class ReturnAt(Told):
@@ -139,6 +156,19 @@ async def history(
     name = floor.desk(jackpot).id
     points = await floor.read(lambda connection: floor.history.points(connection, name, hours, now()))
     return PoolHistory(jackpot=name, hours=hours, points=[HistoryPoint(**point._asdict()) for point in points])
+
+
+@router.get("/jackpots/{jackpot}/hits")
+async def hits(
+    jackpot: JackpotPath, _caller: Auditor, floor: At, hours: Annotated[int, Query(ge=1, le=MOST_HOURS)] = 24
+) -> HitCounts:
+    """How often each hand has won over the last hours."""
+    name = floor.desk(jackpot).id
+    found = await floor.read(lambda connection: queries.hits(connection, name, in_seconds(-3_600 * hours)))
+    won, prizes = {row["hand"]: row for row in found}, prize_table(floor.state(name).instrument)
+    none = {"prizes": 0, "amount_cents": 0}
+    hands = [Hits(**{"hand": hand, **none, **won.get(hand, {})}) for hand in (*prizes.percent, *prizes.fixed_cents)]
+    return HitCounts(jackpot=name, hours=hours, hands=hands)
 
 
 @router.get("/odds")

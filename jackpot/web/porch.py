@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from typing import Final
 
-from fastapi import FastAPI, Response
+from fastapi import FastAPI, Request, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from jackpot.web import health, problems
+from jackpot.web.console import mishaps
 from jackpot.web.feed import Feed
+from jackpot.web.headers import Headers
 from jackpot.web.health import Health
+from jackpot.web.pages import Files
 
 AGAIN_SECONDS: Final = 2
 _METHODS: Final = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
@@ -42,11 +45,17 @@ def _starting(health_of: Health) -> FastAPI:
     app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
     app.state.health = health_of
     app.include_router(health.router)
+    app.mount("/static", Files(), "static")
     app.add_api_route("/{path:path}", _not_yet, methods=_METHODS)
+    app.add_middleware(Headers)
     return app
 
 
-async def _not_yet() -> Response:
-    answer = problems.answer(503, "starting", "the controller is starting: /readyz says what it waits for")
+async def _not_yet(request: Request) -> Response:
+    """A problem for programs; a page for people, which looks again by itself."""
+    answer: Response = problems.answer(503, "starting", "the controller is starting: /readyz says what it waits for")
+    if mishaps.is_for_people(request):
+        answer = mishaps.bare(answer, "Jackpot controller")
+        answer.headers["Refresh"] = str(AGAIN_SECONDS)
     answer.headers["Retry-After"] = str(AGAIN_SECONDS)
     return answer

@@ -26,13 +26,13 @@ from jackpot.web import (
     people,
     play,
     pools,
-    problems,
     retirements,
     trail,
 )
+from jackpot.web.console import devices, live_feed, mishaps, overview, rulebook, sign_in
 from jackpot.web.console import fragments as console_fragments
-from jackpot.web.console import live_feed, overview, sign_in
-from jackpot.web.console.frame import NotSignedIn, to_sign_in
+from jackpot.web.console import odds as odds_page
+from jackpot.web.console import pools as pools_page
 from jackpot.web.door import Door
 from jackpot.web.feed import Feed
 from jackpot.web.floor import Floor
@@ -45,7 +45,7 @@ from jackpot.web.porch import Porch
 
 API: Final = (entry, pools, play, acts, configs, adjustments, retirements, people, trail, daily, equipment)
 """The rooms of the API; each has a router, and each path of it says which role it needs."""
-PAGES: Final = (sign_in, overview, live_feed)
+PAGES: Final = (sign_in, overview, live_feed, pools_page, odds_page, rulebook, devices)
 """The pages of the console."""
 STOP_SECONDS: Final = 1
 """How long requests in hand may take when the daemon stops."""
@@ -67,7 +67,7 @@ class Site(NamedTuple):
 def application(site: Site, version: str) -> FastAPI:
     """The whole site under its paths."""
     app = FastAPI(title="Jackpot controller", version=version, openapi_url=None, docs_url=None, redoc_url=None)
-    problems.install(app)
+    mishaps.install(app)
     app.state.floor, app.state.door, app.state.live, app.state.health = site
     app.state.feed = Feed(version)
     for fragments_of in (fragments, display, console_fragments):
@@ -76,7 +76,6 @@ def application(site: Site, version: str) -> FastAPI:
         app.include_router(document.require_roles(room.router))
     for place in (health, display, *PAGES):
         app.include_router(place.router, include_in_schema=False)
-    app.add_exception_handler(NotSignedIn, to_sign_in)
     app.mount("/static", Files(), "static")
     app.add_middleware(Gate, door=site.door)
     app.add_middleware(Headers)

@@ -1,10 +1,14 @@
-"""How hands and amounts are told to people on pages."""
+"""How hands, amounts, moments and clauses are told to people on pages."""
 
 from __future__ import annotations
 
+import re
+from datetime import datetime
 from typing import Final
+from zoneinfo import ZoneInfo
 
 from jackpot.wire.views import money
+from rules import INSTRUMENTS
 
 _SPECIAL: Final = {"dead_mans_hand": "Dead man’s hand"}
 
@@ -20,7 +24,18 @@ _CAUSES: Final = {
     "store": "The store did not answer",
 }
 
-__all__ = ["card_colour", "card_face", "card_name", "cause", "hand_name", "money", "share"]
+__all__ = [
+    "card_colour",
+    "card_face",
+    "card_name",
+    "cause",
+    "clause_address",
+    "clause_anchor",
+    "hand_name",
+    "local",
+    "money",
+    "share",
+]
 
 
 def card_name(card: str) -> str:
@@ -59,3 +74,20 @@ def share(bps: int) -> str:
     whole, rest = divmod(bps, 100)
     decimals = f".{rest:02d}".rstrip("0") if rest else ""
     return f"{whole}{decimals}%"
+
+
+def local(moment: str, zone: str) -> str:
+    """A moment as the site's clocks show it: "2026-11-15 20:30:12"."""
+    return f"{datetime.fromisoformat(moment).astimezone(ZoneInfo(zone)):%Y-%m-%d %H:%M:%S}"
+
+
+def clause_anchor(number: str) -> str:
+    """Where a clause stands on its instrument's page: "r11.1-b"."""
+    return "r" + re.sub(r"[^0-9A-Za-z.]+", "-", number).strip("-")
+
+
+def clause_address(cited: str) -> str:
+    """The page of a clause that is cited as "NI2016-268 r 11.1(b)"; all instruments' where it names none of them."""
+    law, _, number = cited.partition(" r ")
+    found = [instrument.id for instrument in INSTRUMENTS.values() if instrument.law == law]
+    return f"/rules/{found[0]}#{clause_anchor(number)}" if found and number else "/rules"

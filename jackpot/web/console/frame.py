@@ -90,11 +90,13 @@ class Visit:
             bar=bar(self.board) if self.floor.desks else "",
             version=self._request.app.version,
             site=self.floor.name,
+            zone=self.floor.zone,
             **values,
         )
 
 
-async def _visit(request: Request) -> Visit:
+async def visit_by(request: Request) -> Visit:
+    """The visit of whoever is signed in."""
     door: Door = request.app.state.door
     try:
         return Visit(request, await door.admit(request))
@@ -104,7 +106,7 @@ async def _visit(request: Request) -> Visit:
         raise NotSignedIn(ended=problem.code == "session_ended") from None
 
 
-Visiting = Annotated[Visit, Depends(_visit)]
+Visiting = Annotated[Visit, Depends(visit_by)]
 
 
 async def to_sign_in(request: Request, error: Exception) -> Response:
