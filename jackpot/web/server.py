@@ -29,8 +29,19 @@ from jackpot.web import (
     retirements,
     trail,
 )
+from jackpot.web.console import (
+    audit,
+    changes,
+    live_feed,
+    operators,
+    overview,
+    reports,
+    rounds,
+    sign_in,
+    table,
+    wins,
+)
 from jackpot.web.console import fragments as console_fragments
-from jackpot.web.console import live_feed, overview, sign_in
 from jackpot.web.console.frame import NotSignedIn, to_sign_in
 from jackpot.web.door import Door
 from jackpot.web.feed import Feed
@@ -42,7 +53,7 @@ from jackpot.web.pages import Files
 
 API: Final = (entry, pools, play, acts, configs, adjustments, retirements, people, trail, daily, equipment)
 """The rooms of the API; each has a router, and each path of it says which role it needs."""
-PAGES: Final = (sign_in, overview, live_feed)
+PAGES: Final = (sign_in, overview, live_feed, wins, rounds, table, audit, reports, changes, operators)
 """The pages of the console."""
 STOP_SECONDS: Final = 1
 """How long requests in hand may take when the daemon stops."""

@@ -1,8 +1,10 @@
-"""How hands and amounts are told to people on pages."""
+"""How hands, amounts and moments are told to people on pages."""
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Final
+from zoneinfo import ZoneInfo
 
 from jackpot.wire.views import money
 
@@ -19,8 +21,28 @@ _CAUSES: Final = {
     "display": "A display shows another meter",
     "store": "The store did not answer",
 }
+_ACCOUNTS: Final = {
+    "players": "players", "wagers": "wagers held", "jackpot": "jackpot pool", "reserve": "reserve pool",
+    "payable": "awaiting confirmation", "house": "house", "house_advance": "house advance",
+}  # fmt: skip
 
-__all__ = ["card_colour", "card_face", "card_name", "cause", "hand_name", "money", "share"]
+__all__ = [
+    "account_name",
+    "card_colour",
+    "card_face",
+    "card_name",
+    "cause",
+    "hand_name",
+    "local",
+    "money",
+    "share",
+    "signed_money",
+]
+
+
+def account_name(account: str) -> str:
+    """An account as people call it: "jackpot pool"."""
+    return _ACCOUNTS.get(account, account)
 
 
 def card_name(card: str) -> str:
@@ -59,3 +81,14 @@ def share(bps: int) -> str:
     whole, rest = divmod(bps, 100)
     decimals = f".{rest:02d}".rstrip("0") if rest else ""
     return f"{whole}{decimals}%"
+
+
+def signed_money(cents: int) -> str:
+    """What moved a pool, with its direction: "+$1.40", "−$25.00"."""
+    sign = "+" if cents > 0 else "−" if cents < 0 else ""
+    return f"{sign}{money(abs(cents))}"
+
+
+def local(moment: str, zone: str) -> str:
+    """A moment as the site's clocks show it: "2026-11-15 20:30:12"."""
+    return f"{datetime.fromisoformat(moment).astimezone(ZoneInfo(zone)):%Y-%m-%d %H:%M:%S}"

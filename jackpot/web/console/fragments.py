@@ -7,7 +7,8 @@ from jackpot.web.live import Board, Live, Subject
 from jackpot.web.pages import rendered
 from jackpot.wire import views
 
-KINDS = ("bar", "card", "waiting")
+KINDS = ("bar", "card", "waiting", "wins")
+"""What the console's pages hear; `wins` only tells them that a list of prizes is old."""
 
 
 def install(live: Live) -> None:

@@ -1,22 +1,28 @@
 // The console's pages: live fragments, acts asked for in a dialog, signing out.
 
-import { act, sentence } from "./acts.js";
+import { act, newKey, sentence } from "./acts.js";
 import { ask } from "./ask.js";
 import { listen } from "./feed.js";
+import { changed } from "./refresh.js";
+import { shows, swap } from "./swap.js";
 
 const said = document.getElementById("said");
 const lost = document.getElementById("lost");
 
-/** Put a fragment in its place, and the keyboard back to where it was. */
+const known = new Map(); // what was heard of fragments that this page does not show itself
+
+/** Put a fragment in its place; parts of the page that depend on it are old then. */
 function place(body, name) {
   const target = document.querySelector(`[data-live="${CSS.escape(name)}"]`);
-  if (!target) return;
-  const focused = target.contains(document.activeElement) ? document.activeElement : null;
-  const mark = focused && (focused.dataset.act ?? focused.getAttribute("href"));
-  target.innerHTML = body ?? "";
-  if (mark) {
-    [...target.querySelectorAll("button, a")].find((one) => (one.dataset.act ?? one.getAttribute("href")) === mark)?.focus();
+  if (target) {
+    if (shows(target, body ?? "")) return;
+    swap(target, body ?? "");
+  } else {
+    const text = JSON.stringify(body);
+    if (known.get(name) === text) return;
+    known.set(name, text);
   }
+  changed(name);
 }
 
 export function tell(text) {
@@ -37,15 +43,31 @@ document.addEventListener("click", (event) => {
   });
 });
 
+const keys = new WeakMap(); // a form sent again, because nobody knows how it went, acts once
+
 document.addEventListener("submit", (event) => {
   // A form that stands on the page itself, not in the dialog.
   const form = event.target.closest("form[data-act]");
   if (!form) return;
   event.preventDefault();
-  act(form.dataset.act, form).then(
-    () => follow(form.dataset.then ?? "reload"),
-    (problem) => (form.querySelector(".problem").textContent = sentence(problem)),
-  );
+  if (form.hasAttribute("aria-busy")) return;
+  if (!keys.has(form)) keys.set(form, newKey());
+  const problem = form.querySelector(".problem");
+  form.setAttribute("aria-busy", "true");
+  problem.textContent = "";
+  act(form.dataset.act, form, "POST", keys.get(form))
+    .then(
+      () => {
+        keys.delete(form);
+        follow(form.dataset.then ?? "reload");
+      },
+      (error) => (problem.textContent = sentence(error)),
+    )
+    .finally(() => form.removeAttribute("aria-busy"));
+});
+
+document.addEventListener("click", (event) => {
+  if (event.target.closest("button[data-print]")) print();
 });
 
 document.getElementById("sign-out")?.addEventListener("click", () => {
@@ -53,7 +75,7 @@ document.getElementById("sign-out")?.addEventListener("click", () => {
 });
 
 if (document.body.dataset.feed) {
-  const kinds = ["bar", "card", "waiting"];
+  const kinds = ["bar", "card", "waiting", "wins"];
   listen(document.body.dataset.feed, Object.fromEntries(kinds.map((kind) => [kind, place])), {
     lost: () => (lost.hidden = false),
     found: () => (lost.hidden = true),
