@@ -32,6 +32,8 @@ MOST_TOLD: Final = 20
 WATCH_SECONDS: Final = 1.0
 LOOPBACK: Final = ("localhost", "127.0.0.1", "::1")
 SAFE_METHODS: Final = ("GET", "HEAD", "OPTIONS")
+UNATTENDED: Final = "X-Unattended"
+"""The header of what a page asks by itself: that alone does not keep a session alive."""
 
 log = structlog.get_logger()
 
@@ -156,7 +158,8 @@ class Door:
             raise Problem(401, "unauthenticated", "this token belongs to no active operator") from None
 
     def _by_session(self, request: Request, secret: str) -> Caller:
-        session = self.sessions.find(secret, self._keeper.site, now(), time.monotonic())
+        attended = UNATTENDED not in request.headers
+        session = self.sessions.find(secret, self._keeper.site, now(), time.monotonic(), attended=attended)
         if session is None:
             raise Problem(401, "session_ended", "this session has ended: sign in again")
         if request.method not in SAFE_METHODS:

@@ -1,11 +1,11 @@
-"""The fragments that every page may want, as plain values: meter, wins, pools, tables."""
+"""The fragments that every page may want, as plain values: meter, wins, pools, lamps."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from jackpot.clock import now
-from jackpot.core.state import Table
+from jackpot.core.state import Phase
 from jackpot.web.live import Board, Live, Subject
 from jackpot.web.words import hand_name, money
 from jackpot.wire import views
@@ -19,7 +19,7 @@ def install(live: Live) -> None:
     live.add("meter", meter, (Subject.ANYTHING, Subject.STATUS))
     live.add("wins", wins, (Subject.WINS,))
     live.add("pools", pools, (Subject.ANYTHING,))
-    live.add_for_tables("table", table)
+    live.add("lamps", lamps, (Subject.LAMPS, Subject.STATUS))
 
 
 def meter(board: Board) -> Plain:
@@ -62,8 +62,10 @@ def pools(board: Board) -> Plain:
     return {"jackpot": board.id, "balances": balances, "epoch": board.mark.epoch, "seq": board.mark.seq}
 
 
-def table(board: Board, of: Table) -> Plain:
-    """A table's state as everybody hears it, with its mode and which of its pads are gone."""
-    told = views.table_state(board.jackpot, of, board.mark, store_failed=board.store_failed)
-    offline = [box for box in range(1, of.boxes + 1) if board.pads.is_offline(of.id, box)]
-    return {**told, "table": of.id, "tournament": of.tournament, "restricted": of.restricted, "offline": offline}
+def lamps(board: Board) -> dict[str, list[int]]:
+    """The lit boxes of each table."""
+    return {
+        name: table.round.lit if table.round is not None and table.phase is not Phase.IDLE else []
+        for name, table in board.jackpot.tables.items()
+        if not table.unlinked
+    }

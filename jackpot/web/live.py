@@ -33,7 +33,9 @@ class Subject(StrEnum):
     CONFIG = "config"
     """The approved configuration, proposals, retirement."""
     TABLES = "tables"
-    """Any table."""
+    """Any table, by anything but a wager."""
+    LAMPS = "lamps"
+    """Any table, by anything: wagers come thousands a second, and only lamps and money change with them."""
     STATUS = "status"
     """The store and the broker."""
 
@@ -160,7 +162,10 @@ class Board:
         self._add(name, lambda: render(self), about)
 
     def add_for_tables(self, kind: str, render: Callable[[Board, Table], object]) -> None:
-        """Have a fragment for each table, named `kind:t1`; it is null for a table that was removed."""
+        """Have a fragment for each table, named `kind:t1`, rendered anew after anything but a wager.
+
+        It is null for a table that was removed.
+        """
         self._of_tables.append((kind, render))
         for table in self.jackpot.tables:
             self._add_of_table(kind, table, render)
@@ -192,17 +197,15 @@ class Board:
 
     def _heard(self, events: list[tuple[int, Event]]) -> None:
         """Thousands of wagers a second come this way: they only mark what is stale."""
-        changed: set[str] = {Subject.ANYTHING}
+        changed: set[str] = {Subject.ANYTHING, Subject.LAMPS}
         for seq, event in events:
-            if event.table is not None:
-                changed.add(table_subject(event.table))
             if event.type is not EventType.WAGER_ACCEPTED:
                 self._take(seq, event, changed)
-        if len(changed) > 1:
-            changed.add(Subject.TABLES)
         self._touch(changed)
 
     def _take(self, seq: int, event: Event, changed: set[str]) -> None:
+        if event.table is not None:
+            changed |= {table_subject(event.table), Subject.TABLES}
         subject = _ABOUT.get(event.type)
         if subject is not None:
             changed.add(subject)
@@ -232,7 +235,7 @@ class Board:
             del self._wins[min(self._wins)]
 
     def _status_changed(self, table: str | None) -> None:
-        self._touch((Subject.STATUS,) if table is None else (table_subject(table), Subject.TABLES))
+        self._touch((Subject.STATUS,) if table is None else (table_subject(table), Subject.TABLES, Subject.LAMPS))
 
     def _touch(self, subjects: Iterable[str]) -> None:
         for subject in subjects:

@@ -47,15 +47,15 @@ class Sessions:
         self._known[session.key] = session
         return secret, session
 
-    def find(self, secret: str, site: Site, now: str, at: float) -> Session | None:
-        """The session of this id, seen just now; None where it ended, or its operator's access did."""
+    def find(self, secret: str, site: Site, now: str, at: float, *, attended: bool = True) -> Session | None:
+        """The session of this id, seen just now if somebody attends; None where it ended, or its operator's access."""
         session = self._known.get(key_of(secret))
         if session is None:
             return None
         if not self.holds(session, site, now, at):
             del self._known[session.key]
             return None
-        self._known[session.key] = seen = session._replace(seen=at)
+        self._known[session.key] = seen = session._replace(seen=at) if attended else session
         return seen
 
     def holds(self, session: Session, site: Site, now: str, at: float) -> bool:

@@ -1,12 +1,14 @@
-"""How hands, amounts and moments are told to people on pages."""
+"""How hands, amounts, moments and clauses are told to people on pages."""
 
 from __future__ import annotations
 
+import re
 from datetime import datetime
 from typing import Final
 from zoneinfo import ZoneInfo
 
 from jackpot.wire.views import money
+from rules import INSTRUMENTS
 
 _SPECIAL: Final = {"dead_mans_hand": "Dead man’s hand"}
 
@@ -23,7 +25,7 @@ _CAUSES: Final = {
 }
 _ACCOUNTS: Final = {
     "players": "players", "wagers": "wagers held", "jackpot": "jackpot pool", "reserve": "reserve pool",
-    "payable": "awaiting confirmation", "house": "house", "house_advance": "house advance",
+    "payable": "prizes payable", "house": "house", "house_advance": "house advance",
 }  # fmt: skip
 
 __all__ = [
@@ -32,17 +34,14 @@ __all__ = [
     "card_face",
     "card_name",
     "cause",
+    "clause_address",
+    "clause_anchor",
     "hand_name",
     "local",
     "money",
     "share",
     "signed_money",
 ]
-
-
-def account_name(account: str) -> str:
-    """An account as people call it: "jackpot pool"."""
-    return _ACCOUNTS.get(account, account)
 
 
 def card_name(card: str) -> str:
@@ -83,12 +82,29 @@ def share(bps: int) -> str:
     return f"{whole}{decimals}%"
 
 
+def local(moment: str, zone: str) -> str:
+    """A moment as the site's clocks show it: "2026-11-15 20:30:12"."""
+    return f"{datetime.fromisoformat(moment).astimezone(ZoneInfo(zone)):%Y-%m-%d %H:%M:%S}"
+
+
+def clause_anchor(number: str) -> str:
+    """Where a clause stands on its instrument's page: "r11.1-b"."""
+    return "r" + re.sub(r"[^0-9A-Za-z.]+", "-", number).strip("-")
+
+
+def clause_address(cited: str) -> str:
+    """The page of a clause that is cited as "NI2016-268 r 11.1(b)"; all instruments' where it names none of them."""
+    law, _, number = cited.partition(" r ")
+    found = [instrument.id for instrument in INSTRUMENTS.values() if instrument.law == law]
+    return f"/rules/{found[0]}#{clause_anchor(number)}" if found and number else "/rules"
+
+
+def account_name(account: str) -> str:
+    """An account as people call it: "jackpot pool"."""
+    return _ACCOUNTS.get(account, account)
+
+
 def signed_money(cents: int) -> str:
     """What moved a pool, with its direction: "+$1.40", "−$25.00"."""
     sign = "+" if cents > 0 else "−" if cents < 0 else ""
     return f"{sign}{money(abs(cents))}"
-
-
-def local(moment: str, zone: str) -> str:
-    """A moment as the site's clocks show it: "2026-11-15 20:30:12"."""
-    return f"{datetime.fromisoformat(moment).astimezone(ZoneInfo(zone)):%Y-%m-%d %H:%M:%S}"

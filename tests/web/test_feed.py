@@ -47,7 +47,8 @@ def plain_get(site, path):
     """(status, headers, body) of a request."""
     try:
         with urllib.request.urlopen(f"http://127.0.0.1:{site.http}{path}", timeout=20) as reply:
-            return reply.status, reply.headers, reply.read()
+            is_endless = reply.headers.get_content_type() == "text/event-stream"
+            return reply.status, reply.headers, b"" if is_endless else reply.read()
     except urllib.error.HTTPError as error:
         with error:
             return error.code, error.headers, error.read()

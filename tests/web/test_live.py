@@ -116,23 +116,43 @@ def test_a_fragment_that_is_rendered_the_same_is_no_news(desk, board, clock):
     assert (first, told(board, "same", since=version)) == ({"same": "always"}, (version, {}))
 
 
+def told_table(board, table):
+    offline = [box for box in range(1, table.boxes + 1) if board.pads.is_offline(table.id, box)]
+    return {"table": table.id, "phase": table.phase.value, "offline": offline}
+
+
 def test_each_table_has_a_fragment_of_its_own_which_changes_with_it_alone(desk, board, clock):
+    board.add_for_tables("table", told_table)
     version, first = told(board, "table")
     assert set(first) == {"table:t1", "table:t2"}
     desk.floor.open("t2")
-    desk.floor.wager(3, table="t2")
     desk.deliver()
     clock.now += 1
     version, changed = told(board, "table", since=version)
-    assert set(changed) == {"table:t2"}
-    assert (changed["table:t2"]["lit"], changed["table:t2"]["phase"]) == ([3], "open")
+    assert (set(changed), changed["table:t2"]["phase"]) == ({"table:t2"}, "open")
     desk.pads.set_status("t1", 4, online=False)
     desk.watcher.status("t1")
     clock.now += 1
     assert told(board, "table", since=version)[1]["table:t1"]["offline"] == [4]
 
 
+def test_a_wager_renders_no_table_anew_but_the_lamps_of_all(desk, board, clock):
+    rendered = []
+    board.add_for_tables("count", lambda _, table: rendered.append(table.id) or len(rendered))
+    desk.floor.open("t2")
+    desk.deliver()
+    version, _ = told(board, "count")
+    since, _ = told(board, "lamps")
+    before = len(rendered)
+    desk.floor.wager(3, table="t2")
+    desk.deliver()
+    clock.now += 1
+    assert (told(board, "count", since=version)[1], len(rendered)) == ({}, before)
+    assert told(board, "lamps", since=since)[1] == {"lamps": {"t1": [], "t2": [3]}}
+
+
 def test_a_table_that_joins_gets_a_fragment_and_one_that_leaves_has_none_left(desk, board, clock):
+    board.add_for_tables("table", told_table)
     version, _ = told(board, "table")
     desk.floor.ask(LinkTable(AT, MANAGER, "t9", 7))
     desk.deliver()

@@ -10,7 +10,7 @@ from fastapi.responses import HTMLResponse
 from jackpot.core.state import PayoutStatus
 from jackpot.web import play
 from jackpot.web.console.asked import EMPTY, PAGE_ROWS, Filter, address
-from jackpot.web.console.fragments import waiting
+from jackpot.web.console.fragments import pending
 from jackpot.web.console.frame import Visiting
 from jackpot.web.kinds import Before
 
@@ -36,7 +36,7 @@ async def wins(
     )
     return visit.show(
         "console/wins.html",
-        waiting=waiting(visit.board),
+        pending=pending(visit.board),
         found=found,
         before=before,
         chosen={"status": status.value if status else "", "table": table or ""},

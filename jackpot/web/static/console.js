@@ -3,26 +3,41 @@
 import { act, newKey, sentence } from "./acts.js";
 import { ask } from "./ask.js";
 import { listen } from "./feed.js";
-import { changed } from "./refresh.js";
+import { changed, renew } from "./refresh.js";
 import { shows, swap } from "./swap.js";
 
 const said = document.getElementById("said");
 const lost = document.getElementById("lost");
 
-const known = new Map(); // what was heard of fragments that this page does not show itself
+const known = new Map(); // what was last heard, by the fragment's name
 
 /** Put a fragment in its place; parts of the page that depend on it are old then. */
 function place(body, name) {
+  const text = JSON.stringify(body);
+  if (known.get(name) === text) return;
+  const isFirst = !known.has(name);
+  known.set(name, text);
   const target = document.querySelector(`[data-live="${CSS.escape(name)}"]`);
-  if (target) {
-    if (shows(target, body ?? "")) return;
-    swap(target, body ?? "");
-  } else {
-    const text = JSON.stringify(body);
-    if (known.get(name) === text) return;
-    known.set(name, text);
-  }
+  if (target && isFirst && shows(target, body ?? "")) return;
+  if (target) swap(target, body ?? "");
   changed(name);
+}
+
+/** Light the lamps of the tables on this page; a card that is rendered anew may know less of them than was told. */
+let lit = {};
+function light(body = lit) {
+  const before = lit;
+  lit = body;
+  for (const [table, boxes] of Object.entries(lit)) {
+    if (String(before[table]) !== String(boxes)) changed(`lamps:${table}`);
+    for (const box of document.querySelectorAll(`[data-live="card:${CSS.escape(table)}"] [data-box]`)) {
+      const on = boxes.includes(Number(box.dataset.box));
+      if (box.classList.contains("lit") !== on) {
+        box.classList.toggle("lit", on);
+        box.querySelector("[data-lamp]").textContent = on ? "lit" : "dark";
+      }
+    }
+  }
 }
 
 export function tell(text) {
@@ -30,7 +45,8 @@ export function tell(text) {
 }
 
 function follow(then) {
-  if (then === "reload") location.reload();
+  if (then === "refresh") renew();
+  else if (then === "reload") location.reload();
   else if (then) location.assign(then);
 }
 
@@ -75,8 +91,18 @@ document.getElementById("sign-out")?.addEventListener("click", () => {
 });
 
 if (document.body.dataset.feed) {
-  const kinds = ["bar", "card", "waiting", "wins"];
-  listen(document.body.dataset.feed, Object.fromEntries(kinds.map((kind) => [kind, place])), {
+  const heard = {
+    bar: place,
+    pending: place,
+    waiting: place,
+    wins: place,
+    card(body, name) {
+      place(body, name);
+      light();
+    },
+    lamps: light,
+  };
+  listen(document.body.dataset.feed, heard, {
     lost: () => (lost.hidden = false),
     found: () => (lost.hidden = true),
   });

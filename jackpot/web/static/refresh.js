@@ -1,12 +1,9 @@
-// Parts of a page that follow the floor: fetched anew after a fragment that they name has changed, while somebody is there.
-// Whoever has gone away is not kept signed in by a page that goes on asking.
+// Parts of a page that follow the floor: fetched anew after a fragment that they name has changed, while they are seen.
 
 import { swap } from "./swap.js";
 
 const BETWEEN_MS = 1_000;
-const AWAY_MS = 10 * 60_000;
 
-let thereAt = performance.now();
 let askedAt = -BETWEEN_MS;
 let isDue = false;
 let timer = 0;
@@ -20,24 +17,31 @@ export function changed(name) {
   schedule();
 }
 
+/** Whoever looks has done something: what it changed is fetched at once. */
+export function renew() {
+  isDue = true;
+  askedAt = -BETWEEN_MS;
+  schedule();
+}
+
 function schedule() {
-  const isThere = !document.hidden && performance.now() - thereAt < AWAY_MS;
-  if (!isDue || timer || !isThere) return;
+  if (!isDue || timer || document.hidden) return;
   timer = setTimeout(refresh, Math.max(0, askedAt + BETWEEN_MS - performance.now()));
 }
 
 async function refresh() {
   isDue = false;
   try {
-    const response = await fetch(location.href, { headers: { Accept: "text/html" } });
-    if (response.ok && !response.redirected) place(await response.text());
+    // The header says that nobody asked: a page that is only left open does not keep its session alive.
+    const response = await fetch(location.href, { headers: { Accept: "text/html", "X-Unattended": "1" } });
+    if (response.redirected) location.reload(); // the session has ended: the controller says where to go
+    else if (response.ok) place(await response.text());
   } catch {
-    isDue = true; // the controller is not reached: the next change, or the next touch, asks again
-  } finally {
-    askedAt = performance.now();
-    timer = 0;
+    isDue = true; // the controller is not reached
   }
-  if (isDue) setTimeout(schedule, BETWEEN_MS);
+  askedAt = performance.now();
+  timer = 0;
+  schedule();
 }
 
 function place(text) {
@@ -48,9 +52,4 @@ function place(text) {
   }
 }
 
-for (const kind of ["pointerdown", "pointermove", "keydown", "visibilitychange"]) {
-  document.addEventListener(kind, () => {
-    thereAt = performance.now();
-    schedule();
-  }, { passive: true });
-}
+document.addEventListener("visibilitychange", schedule);

@@ -1,6 +1,6 @@
 // New HTML into an old place: the keyboard stays where it was, and what was opened stays open.
 
-const mark = (element) => element.id || element.dataset.act || element.getAttribute("href");
+const mark = (one) => one.id || (one.dataset.act && `${one.dataset.act} ${one.dataset.title}`) || one.getAttribute("href");
 
 export function swap(target, html) {
   const focused = target.contains(document.activeElement) ? mark(document.activeElement) : null;
