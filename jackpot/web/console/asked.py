@@ -6,7 +6,7 @@ from typing import Annotated, Final
 from urllib.parse import urlencode
 
 from fastapi import Query
-from pydantic import BeforeValidator
+from pydantic import BeforeValidator, Field
 
 PAGE_ROWS: Final = 50
 MOST_TEXT: Final = 100
@@ -17,7 +17,7 @@ def _or_nothing(value: object) -> object:
 
 
 EMPTY: Final = BeforeValidator(_or_nothing)
-Filter = Annotated[str | None, EMPTY, Query(max_length=MOST_TEXT)]
+Filter = Annotated[Annotated[str, Field(max_length=MOST_TEXT)] | None, EMPTY, Query()]
 
 
 def address(path: str, **filters: object) -> str:

@@ -51,7 +51,7 @@ async def audit(  # noqa: PLR0913 - one for each filter
         problem=problem,
         before=before,
         chain=searched,
-        chosen={name: value or "" for name, value in asked.items()},
+        chosen={name: value or "" for name, value in asked.items()} | _clocks(visit, since=since, until=until),
         is_filtered=any(asked.values()),
         say=sentence,
         moves=moves,
@@ -79,14 +79,24 @@ async def _search(visit: Visit, chain: str, asked: dict[str, str | None], before
 
 
 def _moment(visit: Visit, text: str | None) -> str | None:
-    """What a clock at the site shows, as a moment; other writing is left to the API to judge."""
-    if text is None:
-        return None
+    """What a clock at the site shows, as a moment; what is none is left to the API to judge."""
+    told = None if text is None else _read(visit, text)
+    return text if told is None else told.isoformat()
+
+
+def _clocks(visit: Visit, **asked: str | None) -> dict[str, str]:
+    """Moments as a field for them takes them."""
+    read = {name: text and _read(visit, text) for name, text in asked.items()}
+    zone = ZoneInfo(visit.floor.zone)
+    return {name: f"{told.astimezone(zone):%Y-%m-%dT%H:%M:%S}" if told else "" for name, told in read.items()}
+
+
+def _read(visit: Visit, text: str) -> datetime | None:
     try:
         told = datetime.fromisoformat(text)
     except ValueError:
-        return text
-    return (told if told.tzinfo else told.replace(tzinfo=ZoneInfo(visit.floor.zone))).isoformat()
+        return None
+    return told if told.tzinfo else told.replace(tzinfo=ZoneInfo(visit.floor.zone))
 
 
 def _kinds(chain: str) -> list[tuple[str, str]]:

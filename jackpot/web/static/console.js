@@ -75,7 +75,9 @@ document.addEventListener("submit", (event) => {
     .then(
       () => {
         keys.delete(form);
-        follow(form.dataset.then ?? "reload");
+        form.reset();
+        tell(`Done: ${form.dataset.title}.`);
+        follow(form.dataset.then ?? "refresh");
       },
       (error) => (problem.textContent = sentence(error)),
     )

@@ -3,16 +3,16 @@
 import { values } from "./acts.js";
 
 const WAIT_MS = 250;
-const form = document.getElementById("config-form");
-const figure = (name) => form.querySelector(`[data-figure="${name}"]`);
+const form = () => document.getElementById("config-form"); // it is made anew when another configuration comes into force
+const figure = (name) => form().querySelector(`[data-figure="${name}"]`);
 const money = (cents) => `$${Math.floor(cents / 100).toLocaleString("en-US")}.${String(cents % 100).padStart(2, "0")}`;
 let asked = 0;
 
 /** What the jackpot pool does not get, the reserve does. */
 function share() {
-  const { jackpot_bps: bps } = values(form);
+  const { jackpot_bps: bps } = values(form());
   if (bps === undefined || bps < 0 || bps > 10_000) throw new Error("a share is from 0 to 100");
-  form.elements.reserve_bps.value = ((10_000 - bps) / 100).toFixed(2).replace(/\.?0+$/, "");
+  form().elements.reserve_bps.value = ((10_000 - bps) / 100).toFixed(2).replace(/\.?0+$/, "");
 }
 
 function tell(odds) {
@@ -41,9 +41,9 @@ async function preview(mine) {
   blank("…");
   try {
     share();
-    const { wager_cents, jackpot_bps, reset_cents, fixed_prizes_from } = values(form);
+    const { wager_cents, jackpot_bps, reset_cents, fixed_prizes_from } = values(form());
     const query = new URLSearchParams({ wager_cents, jackpot_bps, reset_cents, fixed_prizes_from });
-    const response = await fetch(`${form.dataset.odds}&${query}`);
+    const response = await fetch(`${form().dataset.odds}&${query}`);
     const told = await response.json();
     if (mine !== asked) return;
     if (response.ok) tell(told);
@@ -55,8 +55,8 @@ async function preview(mine) {
   }
 }
 
-form?.addEventListener("input", (event) => {
-  if (["reason", "confirm"].includes(event.target.name)) return;
+document.addEventListener("input", (event) => {
+  if (event.target.form?.id !== "config-form" || ["reason", "confirm"].includes(event.target.name)) return;
   const mine = ++asked;
   setTimeout(() => mine === asked && preview(mine), WAIT_MS);
 });

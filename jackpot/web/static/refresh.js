@@ -48,8 +48,17 @@ function place(text) {
   const fresh = new DOMParser().parseFromString(text, "text/html");
   for (const part of parts()) {
     const now = fresh.getElementById(part.id);
-    if (now && now.innerHTML !== part.innerHTML) swap(part, now.innerHTML);
+    if (now && now.innerHTML !== part.innerHTML && !isBeingFilledIn(part)) swap(part, now.innerHTML);
   }
+}
+
+/** Nobody loses what they are writing. */
+function isBeingFilledIn(part) {
+  const isTouched = (field) =>
+    field.options
+      ? field.selectedIndex !== Math.max(0, [...field.options].findIndex((option) => option.defaultSelected))
+      : field.value !== field.defaultValue || field.checked !== field.defaultChecked;
+  return [...part.querySelectorAll("input, select, textarea")].some(isTouched);
 }
 
 document.addEventListener("visibilitychange", schedule);
