@@ -29,7 +29,21 @@ from jackpot.web import (
     retirements,
     trail,
 )
-from jackpot.web.console import devices, live_feed, mishaps, overview, rulebook, sign_in
+from jackpot.web.console import (
+    audit,
+    changes,
+    devices,
+    live_feed,
+    mishaps,
+    operators,
+    overview,
+    reports,
+    rounds,
+    rulebook,
+    sign_in,
+    table,
+    wins,
+)
 from jackpot.web.console import fragments as console_fragments
 from jackpot.web.console import odds as odds_page
 from jackpot.web.console import pools as pools_page
@@ -45,7 +59,10 @@ from jackpot.web.porch import Porch
 
 API: Final = (entry, pools, play, acts, configs, adjustments, retirements, people, trail, daily, equipment)
 """The rooms of the API; each has a router, and each path of it says which role it needs."""
-PAGES: Final = (sign_in, overview, live_feed, pools_page, odds_page, rulebook, devices)
+PAGES: Final = (
+    sign_in, overview, live_feed, wins, rounds, table, pools_page, audit, reports, changes, operators, devices,
+    odds_page, rulebook,
+)  # fmt: skip
 """The pages of the console."""
 STOP_SECONDS: Final = 1
 """How long requests in hand may take when the daemon stops."""

@@ -23,8 +23,13 @@ _CAUSES: Final = {
     "display": "A display shows another meter",
     "store": "The store did not answer",
 }
+_ACCOUNTS: Final = {
+    "players": "players", "wagers": "wagers held", "jackpot": "jackpot pool", "reserve": "reserve pool",
+    "payable": "prizes payable", "house": "house", "house_advance": "house advance",
+}  # fmt: skip
 
 __all__ = [
+    "account_name",
     "card_colour",
     "card_face",
     "card_name",
@@ -35,6 +40,7 @@ __all__ = [
     "local",
     "money",
     "share",
+    "signed_money",
 ]
 
 
@@ -91,3 +97,14 @@ def clause_address(cited: str) -> str:
     law, _, number = cited.partition(" r ")
     found = [instrument.id for instrument in INSTRUMENTS.values() if instrument.law == law]
     return f"/rules/{found[0]}#{clause_anchor(number)}" if found and number else "/rules"
+
+
+def account_name(account: str) -> str:
+    """An account as people call it: "jackpot pool"."""
+    return _ACCOUNTS.get(account, account)
+
+
+def signed_money(cents: int) -> str:
+    """What moved a pool, with its direction: "+$1.40", "−$25.00"."""
+    sign = "+" if cents > 0 else "−" if cents < 0 else ""
+    return f"{sign}{money(abs(cents))}"

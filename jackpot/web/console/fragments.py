@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from jackpot.core.state import PayoutStatus, Phase, Table
 from jackpot.web.live import Board, Live, Subject
 from jackpot.web.pages import rendered
 from jackpot.wire import views
 
-KINDS = ("bar", "card", "lamps", "waiting")
+KINDS = ("bar", "card", "lamps", "pending", "waiting", "wins")
+"""What the console's pages hear; `wins` only tells them that a list of prizes is old."""
 
 
 def install(live: Live) -> None:
     """Have these fragments of every jackpot."""
     live.add("bar", bar, (Subject.ANYTHING, Subject.STATUS))
+    live.add("pending", pending, (Subject.WINS, Subject.TABLES))
     live.add("waiting", waiting, (Subject.WINS, Subject.TABLES, Subject.STATUS, Subject.CONFIG))
     live.add_for_tables("card", card)
 
@@ -32,29 +36,36 @@ def bar(board: Board) -> str:
     )
 
 
+def pending(board: Board) -> str:
+    """Prizes that await confirmation, with their cards."""
+    return rendered("console/pending.html", rounds=_pending(board))
+
+
 def waiting(board: Board) -> str:
-    """Prizes that await confirmation, with their cards, and tables that are suspended."""
-    pending = [table for table in _tables(board) if table.phase is Phase.PENDING and table.round is not None]
-    rounds = [
+    """All that waits for somebody: prizes to confirm, suspended tables, proposals."""
+    suspended = [table for table in _tables(board) if table.suspended]
+    return rendered(
+        "console/waiting.html",
+        jackpot=board.id,
+        rounds=_pending(board),
+        suspended=suspended,
+        proposals=list(board.jackpot.proposals.values()),
+        store_failed=board.store_failed,
+        connected=board.connected,
+    )
+
+
+def _pending(board: Board) -> list[dict[str, Any]]:
+    return [
         {
             "table": table.id,
             "number": table.number,
             "prizes": [p for p in table.round.payouts if p.status is PayoutStatus.PENDING],
             "declared": {box: told.cards for box, told in sorted(table.round.declared.items())},
         }
-        for table in pending
-        if table.round is not None
+        for table in _tables(board)
+        if table.phase is Phase.PENDING and table.round is not None
     ]
-    suspended = [table for table in _tables(board) if table.suspended]
-    return rendered(
-        "console/waiting.html",
-        jackpot=board.id,
-        rounds=rounds,
-        suspended=suspended,
-        proposals=list(board.jackpot.proposals.values()),
-        store_failed=board.store_failed,
-        connected=board.connected,
-    )
 
 
 def card(board: Board, table: Table) -> str:

@@ -45,6 +45,7 @@ class Visit:
 
     def __init__(self, request: Request, caller: Caller) -> None:
         self._request = request
+        self._looked_at: str | None = None
         self.caller = caller
         self.floor: Floor = floor_of(request)
         self.live: Live = request.app.state.live
@@ -60,10 +61,14 @@ class Visit:
         door: Door = self._request.app.state.door
         return door.still_admits(self.caller)
 
+    def look_at(self, jackpot: str) -> None:
+        """Look at the jackpot that this page is about, whichever is asked for."""
+        self._looked_at = self.floor.desk(jackpot).id
+
     @property
     def jackpot(self) -> str:
-        """The jackpot that is looked at: the one that is asked for, or the first."""
-        asked = self._request.query_params.get("jackpot")
+        """The jackpot that is looked at: the page's own, the one that is asked for, or the first."""
+        asked = self._looked_at or self._request.query_params.get("jackpot")
         if asked is not None:
             return self.floor.desk(asked).id
         if not self.floor.desks:

@@ -39,6 +39,10 @@ function whole(text) {
 export function values(form) {
   const said = {};
   for (const field of form.querySelectorAll("input[name], select[name], textarea[name]")) {
+    if (field.dataset.kind === "each") {
+      said[field.name] = [...(said[field.name] ?? []), ...(field.checked ? [field.value] : [])];
+      continue;
+    }
     const value = KINDS[field.dataset.kind ?? "text"](field);
     if (value !== undefined) said[field.name] = value;
   }
@@ -50,12 +54,18 @@ export function newKey() {
   return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
-/** Do it; what goes wrong is a Problem. The same `key` again does it no second time. */
+/** Do it; what goes wrong is a Problem. The same `key` again does it no second time. A field named in the path
+ * (/operators/{name}/propose) stands there. */
 export async function act(path, form, method = "POST", key = newKey(), body = undefined) {
-  const said = body ?? (form ? values(form) : {});
+  const said = { ...(body ?? (form ? values(form) : {})) };
+  const where = path.replaceAll(/\{(\w+)\}/g, (_, name) => {
+    const value = said[name] ?? "";
+    delete said[name];
+    return encodeURIComponent(value);
+  });
   let response;
   try {
-    response = await fetch(path, {
+    response = await fetch(where, {
       method,
       headers: {
         "Content-Type": "application/json",

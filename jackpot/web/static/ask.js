@@ -24,7 +24,7 @@ export function ask(button, done) {
     problem.textContent = "";
     try {
       const answer = await act(path, form, method, key, said(form));
-      if (answer.token) showToken(answer, button);
+      if ("token" in answer) showToken(answer, button);
       else dialog.close();
       done(answer);
     } catch (error) {
@@ -92,10 +92,11 @@ function correction(box, was) {
 function showToken(answer, button) {
   const box = document.createElement("div");
   const heading = Object.assign(document.createElement("h2"), { id: "ask-title", textContent: `The token of ${answer.operator}` });
-  const token = Object.assign(document.createElement("input"), { value: answer.token, readOnly: true, className: "token" });
+  const token = Object.assign(document.createElement("input"), { value: answer.token ?? "", hidden: !answer.token, readOnly: true, className: "token" });
   token.setAttribute("aria-label", "Token");
-  const note = Object.assign(document.createElement("p"), { textContent: `It is shown once, here. It ends on ${answer.expires_at.slice(0, 10)}.` });
-  const close = Object.assign(document.createElement("button"), { className: "primary", textContent: "I have taken it down" });
+  const told = answer.token ? `It is shown once, here. It ends on ${answer.expires_at.slice(0, 10)}.` : `Not here: ${answer.note}.`;
+  const note = Object.assign(document.createElement("p"), { textContent: told });
+  const close = Object.assign(document.createElement("button"), { className: "primary", textContent: answer.token ? "I have taken it down" : "Close" });
   close.addEventListener("click", () => {
     dialog.close();
     if (button.dataset.then === "reload") location.reload();

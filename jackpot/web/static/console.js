@@ -1,29 +1,35 @@
 // The console's pages: live fragments, acts asked for in a dialog, signing out.
 
-import { act, sentence } from "./acts.js";
+import { act, newKey, sentence } from "./acts.js";
 import { ask } from "./ask.js";
 import { listen } from "./feed.js";
+import { changed, renew } from "./refresh.js";
+import { shows, swap } from "./swap.js";
 
 const said = document.getElementById("said");
 const lost = document.getElementById("lost");
 
-/** Put a fragment in its place, and the keyboard back to where it was. */
+const known = new Map(); // what was last heard, by the fragment's name
+
+/** Put a fragment in its place; parts of the page that depend on it are old then. */
 function place(body, name) {
+  const text = JSON.stringify(body);
+  if (known.get(name) === text) return;
+  const isFirst = !known.has(name);
+  known.set(name, text);
   const target = document.querySelector(`[data-live="${CSS.escape(name)}"]`);
-  if (!target) return;
-  const focused = target.contains(document.activeElement) ? document.activeElement : null;
-  const mark = focused && (focused.dataset.act ?? focused.getAttribute("href"));
-  target.innerHTML = body ?? "";
-  if (mark) {
-    [...target.querySelectorAll("button, a")].find((one) => (one.dataset.act ?? one.getAttribute("href")) === mark)?.focus();
-  }
+  if (target && isFirst && shows(target, body ?? "")) return;
+  if (target) swap(target, body ?? "");
+  changed(name);
 }
 
 /** Light the lamps of the tables on this page; a card that is rendered anew may know less of them than was told. */
 let lit = {};
 function light(body = lit) {
+  const before = lit;
   lit = body;
   for (const [table, boxes] of Object.entries(lit)) {
+    if (String(before[table]) !== String(boxes)) changed(`lamps:${table}`);
     for (const box of document.querySelectorAll(`[data-live="card:${CSS.escape(table)}"] [data-box]`)) {
       const on = boxes.includes(Number(box.dataset.box));
       if (box.classList.contains("lit") !== on) {
@@ -39,7 +45,8 @@ export function tell(text) {
 }
 
 function follow(then) {
-  if (then === "reload") location.reload();
+  if (then === "refresh") renew();
+  else if (then === "reload") location.reload();
   else if (then) location.assign(then);
 }
 
@@ -52,15 +59,33 @@ document.addEventListener("click", (event) => {
   });
 });
 
+const keys = new WeakMap(); // a form sent again, because nobody knows how it went, acts once
+
 document.addEventListener("submit", (event) => {
   // A form that stands on the page itself, not in the dialog.
   const form = event.target.closest("form[data-act]");
   if (!form) return;
   event.preventDefault();
-  act(form.dataset.act, form).then(
-    () => follow(form.dataset.then ?? "reload"),
-    (problem) => (form.querySelector(".problem").textContent = sentence(problem)),
-  );
+  if (form.hasAttribute("aria-busy")) return;
+  if (!keys.has(form)) keys.set(form, newKey());
+  const problem = form.querySelector(".problem");
+  form.setAttribute("aria-busy", "true");
+  problem.textContent = "";
+  act(form.dataset.act, form, "POST", keys.get(form))
+    .then(
+      () => {
+        keys.delete(form);
+        form.reset();
+        tell(`Done: ${form.dataset.title}.`);
+        follow(form.dataset.then ?? "refresh");
+      },
+      (error) => (problem.textContent = sentence(error)),
+    )
+    .finally(() => form.removeAttribute("aria-busy"));
+});
+
+document.addEventListener("click", (event) => {
+  if (event.target.closest("button[data-print]")) print();
 });
 
 document.getElementById("sign-out")?.addEventListener("click", () => {
@@ -70,7 +95,9 @@ document.getElementById("sign-out")?.addEventListener("click", () => {
 if (document.body.dataset.feed) {
   const heard = {
     bar: place,
+    pending: place,
     waiting: place,
+    wins: place,
     card(body, name) {
       place(body, name);
       light();
