@@ -12,17 +12,15 @@ import uvicorn
 from fastapi import FastAPI
 from prometheus_client import start_http_server
 
-from jackpot.web import (
+from jackpot.web import display, fragments, health
+from jackpot.web.api import (
     acts,
     adjustments,
     configs,
     daily,
-    display,
     document,
     entry,
     equipment,
-    fragments,
-    health,
     people,
     play,
     pools,

@@ -8,7 +8,7 @@ from fastapi import APIRouter
 from fastapi.responses import HTMLResponse
 
 from jackpot.core.commands import Role
-from jackpot.web import equipment, play
+from jackpot.web.api import equipment, play
 from jackpot.web.console.frame import Visit, Visiting
 from jackpot.web.pages import page
 

@@ -9,7 +9,7 @@ from fastapi import APIRouter, Query
 from fastapi.responses import HTMLResponse
 
 from jackpot.core.changes import MOST_POOL_CENTS, MOST_WAGER_CENTS
-from jackpot.web import pools as api
+from jackpot.web.api import pools as api
 from jackpot.web.console import chart
 from jackpot.web.console.amounts import NotUnderstood, hundredths, plain
 from jackpot.web.console.frame import Visit, Visiting

@@ -11,8 +11,8 @@ from fastapi.responses import HTMLResponse
 
 from jackpot.core.ledger import Account
 from jackpot.store.history import MOST_HOURS
-from jackpot.web import configs, play
-from jackpot.web import pools as api
+from jackpot.web.api import configs, play
+from jackpot.web.api import pools as api
 from jackpot.web.console import chart
 from jackpot.web.console.frame import Visit, Visiting
 from jackpot.web.pages import page

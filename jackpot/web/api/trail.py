@@ -11,9 +11,9 @@ from jackpot.clock import moment
 from jackpot.store import queries
 from jackpot.store.chain import SITE
 from jackpot.store.queries import EventFilter, Page
-from jackpot.web.access import At, Auditor
+from jackpot.web.api.access import At, Auditor
+from jackpot.web.api.kinds import ID, Before, Limit, Paged, TableQuery, Time, Told, paged
 from jackpot.web.floor import Floor
-from jackpot.web.kinds import ID, Before, Limit, Paged, TableQuery, Time, Told, paged
 from jackpot.web.problems import Problem
 
 router = APIRouter(prefix="/api/v1", tags=["audit"])

@@ -13,9 +13,9 @@ from jackpot.core.state import Jackpot
 from jackpot.store import queries
 from jackpot.store.history import MOST_HOURS
 from jackpot.store.queries import pools_of
-from jackpot.web.access import At, Auditor
+from jackpot.web.api.access import At, Auditor
+from jackpot.web.api.kinds import Cents, JackpotPath, JackpotQuery, Time, Told
 from jackpot.web.floor import Floor
-from jackpot.web.kinds import Cents, JackpotPath, JackpotQuery, Time, Told
 from jackpot.wire import views
 from jackpot.wire.messages import MeterMessage
 from rules import load

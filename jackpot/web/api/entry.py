@@ -10,9 +10,9 @@ from pydantic import Field
 
 from jackpot.clock import in_seconds
 from jackpot.core.commands import Role
-from jackpot.web.access import Auditor
+from jackpot.web.api.access import Auditor
+from jackpot.web.api.kinds import Body, Time, Told
 from jackpot.web.door import Caller, Door, cookie_name, is_secure
-from jackpot.web.kinds import Body, Time, Told
 from jackpot.web.sessions import LONGEST_SECONDS
 
 router = APIRouter(prefix="/api/v1", tags=["session"])

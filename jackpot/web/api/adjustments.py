@@ -14,8 +14,8 @@ from jackpot.core.events import EventType
 from jackpot.core.ledger import Account
 from jackpot.store import queries
 from jackpot.store.queries import EventFilter, Page
-from jackpot.web.access import At, Auditor, ByManager
-from jackpot.web.kinds import (
+from jackpot.web.api.access import At, Auditor, ByManager
+from jackpot.web.api.kinds import (
     WHOLE,
     Body,
     Cents,
@@ -28,7 +28,7 @@ from jackpot.web.kinds import (
     Time,
     Told,
 )
-from jackpot.web.proposals import Proposed, ToldProposal, Withdrawal, Withdrawn, approve, told, withdraw
+from jackpot.web.api.proposals import Proposed, ToldProposal, Withdrawal, Withdrawn, approve, told, withdraw
 
 router = APIRouter(prefix="/api/v1", tags=["adjustments"])
 

@@ -11,8 +11,8 @@ from jackpot.clock import now
 from jackpot.core import commands as core
 from jackpot.core.decide import decide
 from jackpot.core.site import AddTable
-from jackpot.web.access import Act, ByManager, BySupervisor
-from jackpot.web.kinds import MOST_BOXES, Body, Box, Cents, Done, Id, Note, Reason, RoundPath, TablePath, Told
+from jackpot.web.api.access import Act, ByManager, BySupervisor
+from jackpot.web.api.kinds import MOST_BOXES, Body, Box, Cents, Done, Id, Note, Reason, RoundPath, TablePath, Told
 from jackpot.web.problems import Problem
 from jackpot.wire.messages import ToldPayout
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from fastapi import APIRouter
 
 from jackpot.core import commands as core
-from jackpot.web.access import At, Auditor, ByManager
-from jackpot.web.kinds import Body, Cents, Id, JackpotPath, JackpotQuery, ProposalPath, Reason, Told
-from jackpot.web.proposals import Proposed, ToldProposal, Withdrawal, Withdrawn, approve, told, withdraw
+from jackpot.web.api.access import At, Auditor, ByManager
+from jackpot.web.api.kinds import Body, Cents, Id, JackpotPath, JackpotQuery, ProposalPath, Reason, Told
+from jackpot.web.api.proposals import Proposed, ToldProposal, Withdrawal, Withdrawn, approve, told, withdraw
 
 router = APIRouter(prefix="/api/v1", tags=["retirements"])
 

@@ -8,8 +8,8 @@ from pydantic import Field
 
 from jackpot.core import commands as core
 from jackpot.core.state import Jackpot, Proposal
-from jackpot.web.access import Act
-from jackpot.web.kinds import Body, Reason, Told
+from jackpot.web.api.access import Act
+from jackpot.web.api.kinds import Body, Reason, Told
 from jackpot.web.problems import Problem
 
 Kind = Literal["config", "adjustment", "retirement"]

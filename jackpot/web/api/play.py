@@ -12,9 +12,8 @@ from jackpot.core.events import EventType
 from jackpot.core.state import PayoutStatus, Phase, Table, WagerStatus
 from jackpot.store import queries
 from jackpot.store.queries import Page
-from jackpot.web.access import At, Auditor
-from jackpot.web.floor import Floor
-from jackpot.web.kinds import (
+from jackpot.web.api.access import At, Auditor
+from jackpot.web.api.kinds import (
     Before,
     Cents,
     JackpotQuery,
@@ -27,8 +26,9 @@ from jackpot.web.kinds import (
     Told,
     paged,
 )
+from jackpot.web.api.trail import ToldEvent
+from jackpot.web.floor import Floor
 from jackpot.web.problems import Problem
-from jackpot.web.trail import ToldEvent
 from jackpot.wire import views
 from jackpot.wire.messages import TableStateMessage
 

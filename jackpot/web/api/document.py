@@ -10,7 +10,7 @@ from fastapi.responses import JSONResponse
 from fastapi.routing import APIRoute
 
 from jackpot.core.commands import Role
-from jackpot.web.access import Auditor, role_of
+from jackpot.web.api.access import Auditor, role_of
 from jackpot.web.gate import SIGN_IN
 from jackpot.web.problems import MEDIA_TYPE, ProblemDocument
 

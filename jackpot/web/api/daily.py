@@ -10,8 +10,8 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Query, Request, Response
 
 from jackpot.store import reports
-from jackpot.web.access import At, Auditor
-from jackpot.web.kinds import Cents, Told
+from jackpot.web.api.access import At, Auditor
+from jackpot.web.api.kinds import Cents, Told
 from jackpot.web.problems import Problem
 
 router = APIRouter(prefix="/api/v1", tags=["reports"])

@@ -12,8 +12,8 @@ from jackpot.core.commands import Role
 from jackpot.core.site import AddOperator, ApproveManager, ProposeManager, RenewToken, RevokeOperator, WithdrawManager
 from jackpot.core.site_once import SiteDecision
 from jackpot.tokens import DAYS, new_token, token_hash
-from jackpot.web.access import At, Auditor, ByAnyone, ByManager
-from jackpot.web.kinds import Body, Days, Id, OperatorPath, Reason, Time, Told
+from jackpot.web.api.access import At, Auditor, ByAnyone, ByManager
+from jackpot.web.api.kinds import Body, Days, Id, OperatorPath, Reason, Time, Told
 
 router = APIRouter(prefix="/api/v1", tags=["operators"])
 

@@ -11,9 +11,9 @@ from pydantic import Field
 from jackpot.core import commands as core
 from jackpot.core.changes import MOST_POOL_CENTS, MOST_WAGER_CENTS, plain_config
 from jackpot.core.state import Config, Jackpot, Proposal
-from jackpot.web.access import At, Auditor, ByManager
-from jackpot.web.kinds import WHOLE, Body, Cents, Id, JackpotPath, JackpotQuery, ProposalPath, Reason, Told
-from jackpot.web.proposals import Proposed, ToldProposal, Withdrawal, Withdrawn, approve, of_kind, plain, withdraw
+from jackpot.web.api.access import At, Auditor, ByManager
+from jackpot.web.api.kinds import WHOLE, Body, Cents, Id, JackpotPath, JackpotQuery, ProposalPath, Reason, Told
+from jackpot.web.api.proposals import Proposed, ToldProposal, Withdrawal, Withdrawn, approve, of_kind, plain, withdraw
 from rules.odds import Configuration
 from rules.odds.figures import solvency_figures
 from rules.prizes import WHOLE_BPS, FixedFrom

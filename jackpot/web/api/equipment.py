@@ -7,9 +7,9 @@ from typing import Annotated
 from fastapi import APIRouter
 from pydantic import Field
 
-from jackpot.web.access import At, Auditor, Supervisor
+from jackpot.web.api.access import At, Auditor, Supervisor
+from jackpot.web.api.kinds import Cents, JackpotQuery, Time, Told
 from jackpot.web.floor import Floor
-from jackpot.web.kinds import Cents, JackpotQuery, Time, Told
 
 router = APIRouter(prefix="/api/v1", tags=["devices"])
 
