@@ -101,7 +101,7 @@ def test_a_site_of_before_tokens_had_ends_works_and_verifies_as_it_was(database)
         people.append([name, "manager", f"hash of {name}", True])
         plain = {"operators": people, "jackpots": [], "tables": {}, "waiting": {}, "software": ""}
         body = state_rows(SITE, {"site": plain})
-        book.chain.commit(rows, lambda connection, body=body: write_states(connection, body))
+        book.chain.commit(rows, lambda line, body=body: write_states(line, body))
     assert verified(database) == 2
     now = SiteBook.open(database, "new")
     assert not now.site.operators["max"].is_expired("9999-01-01T00:00:00.000Z")

@@ -9,6 +9,13 @@ import httpx
 sys.path += [str(Path(__file__).parent.parent / "system")]
 from machinery import LIMIT_SECONDS, Client, Site, wait_until
 
+from jackpot.clock import now
+from jackpot.core.commands import Actor, Role
+from jackpot.core.site import AddOperator
+from jackpot.store.book import SiteBook
+from jackpot.store.database import Database
+from jackpot.tokens import new_token, token_hash
+
 ROLES = ("auditor", "supervisor", "manager")
 ROYAL = ["As", "Ks", "Qs", "Js", "Ts"]
 FLUSH = ["Kh", "Jh", "4h", "3h", "2h"]
@@ -20,13 +27,22 @@ class Api:
     def __init__(self, folder, port, **options):
         self.site = Site(folder, f"mqtt://127.0.0.1:{port}", **options)
         self.tokens = {"manager": self.site.tokens[0], "second": self.site.tokens[1]}
-        for name, role in (("ada", "auditor"), ("sue", "supervisor")):
-            added = self.site.answer("operator", "add", name, "--role", role, "--token", self.tokens["manager"])
-            self.tokens[role] = added["token"]
+        self.add("ada", Role.AUDITOR)
+        self.add("sue", Role.SUPERVISOR)
         self.names = {"auditor": "ada", "supervisor": "sue", "manager": "manager1", "second": "manager2"}
         self.port, self._clients = port, []
         self.site.start()
         self.floor = Client(port, self.site.id, "#")
+
+    def add(self, name, role, expires_at=""):
+        """An operator, straight into the store."""
+        token = self.tokens[str(role)] = new_token()
+        database = Database(self.site.database)
+        book = SiteBook.open(database, "test")
+        book.ask(AddOperator(now(), Actor("manager1", Role.MANAGER), name, role, token_hash(token), expires_at))
+        book.chain.release()
+        database.close()
+        return token
 
     def close(self):
         self.floor.close()

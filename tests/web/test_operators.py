@@ -3,14 +3,8 @@
 import pytest
 from asking import problem, unique, wait_until
 
-from jackpot.clock import in_seconds, now
-from jackpot.core.commands import Actor, Role
-from jackpot.core.site import AddOperator
-from jackpot.store.book import SiteBook
-from jackpot.store.database import Database
-from jackpot.tokens import new_token, token_hash
-
-MANAGER = Actor("manager1", Role.MANAGER)
+from jackpot.clock import in_seconds
+from jackpot.core.commands import Role
 
 
 def can_read(api, token):
@@ -124,13 +118,9 @@ def test_the_command_line_works_beside_the_daemon_and_is_noticed(api):
 
 
 def test_a_token_that_ends_while_the_daemon_runs_is_refused_with_a_sentence(api):
-    token, ends = new_token(), in_seconds(3)
-    database = Database(api.site.database)
-    book = SiteBook.open(database, "test")
-    name = unique("eve")
-    book.ask(AddOperator(now(), MANAGER, name, Role.SUPERVISOR, token_hash(token), ends))
-    book.chain.release()
-    database.close()
+    name, ends, before = unique("eve"), in_seconds(3), dict(api.tokens)
+    token = api.add(name, Role.SUPERVISOR, ends)
+    api.tokens.update(before)
     client = api.client(token)
     signed_in = client.post("/api/v1/session", json={"token": token})
     assert (signed_in.status_code, signed_in.json()["expires_at"]) == (200, ends)
