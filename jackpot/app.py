@@ -14,12 +14,17 @@ from typing import Final, TypeVar
 
 import structlog
 
+from jackpot import metrics, systemd
 from jackpot.clock import now
 from jackpot.core.commands import CONTROLLER
+from jackpot.core.notices import Notice, NoticeType
 from jackpot.core.site import StartSoftware
 from jackpot.identity import owner, software_digest, software_version
+from jackpot.notify.hook import Hook
+from jackpot.notify.sender import Sender
 from jackpot.settings import Settings, listen_address
-from jackpot.store.audit import write_checkpoint
+from jackpot.store import outbox
+from jackpot.store.audit import Verified, write_checkpoint
 from jackpot.store.book import Book
 from jackpot.store.chain import SITE
 from jackpot.store.database import Database
@@ -27,10 +32,15 @@ from jackpot.store.errors import StoreError, Unreachable
 from jackpot.store.keeper import SiteKeeper
 from jackpot.store.notes import Signer
 from jackpot.store.schema import require_head
+from jackpot.watch.beside import Order
+from jackpot.watch.trail import TrailWatch
 from jackpot.web.door import Door
 from jackpot.web.floor import Floor
+from jackpot.web.health import Health
 from jackpot.web.live import Live
-from jackpot.web.server import application, listening, metrics_server, serve
+from jackpot.web.porch import Porch
+from jackpot.web.server import Site, application, listening, metrics_server, serve
+from jackpot.web.verification import Verification
 from jackpot.wire.desk import Desk, seen_epoch
 from jackpot.wire.session import Address
 from jackpot.wire.topics import Topics
@@ -50,19 +60,28 @@ class Controller:
         self._signer = signer
         self._address = Address.of(broker, settings.mqtt_version, settings.broker_ca_file)
         self._topics = Topics(settings.site)
+        self._hook = _hook(settings)
+        self._sender: Sender | None = None
         self._databases: list[Database] = []
         self._site: SiteKeeper | None = None
         self.desks: dict[str, Desk] = {}
+        self.trail = TrailWatch(_order(settings, signer), self._trail_wrong)
 
     async def run(self, ready: Callable[[Controller], None] = lambda _controller: None) -> None:
         """Serve until cancelled, or until another has taken a jackpot over."""
         try:
             with ExitStack() as open_things:
                 where = self._listen(open_things)
-                names = await self._until_reachable(self._begin)
-                for name in names:
-                    self.desks[name] = await self._open(name)
-                await self._serve(where, ready)
+                database = self._database()
+                async with asyncio.TaskGroup() as group:
+                    group.create_task(systemd.keep_telling(), name="systemd")
+                    porch = self._open_porch(group, where, database)
+                    names = await self._until_reachable(partial(self._begin, database))
+                    self._send_notices(group, database)
+                    for name in names:
+                        desk = self.desks[name] = await self._open(name)
+                        group.create_task(desk.run(), name=f"desk-{name}")
+                    await self._serve(group, porch, ready)
         except* StoreError as errors:
             raise _first(errors) from None
         finally:
@@ -84,34 +103,59 @@ class Controller:
         open_things.callback(where.close)
         return where
 
-    async def _serve(self, where: socket.socket | None, ready: Callable[[Controller], None]) -> None:
-        live = Live(self.desks)
-        await self._until_reachable(partial(live.remember, self._databases[0]))
-        async with asyncio.TaskGroup() as group:
-            for desk in self.desks.values():
-                group.create_task(desk.run(), name=f"desk-{desk.id}")
-            if where is not None:
-                self._serve_http(group, where, live)
-            for desk in self.desks.values():
-                await desk.listening.wait()
-            ready(self)
+    def _open_porch(self, group: asyncio.TaskGroup, where: socket.socket | None, database: Database) -> Porch:
+        """Answer HTTP from now on: whoever looks after us wants to know what we wait for."""
+        porch = Porch(Health(database, self.desks, self.trail.found))
+        if where is not None:
+            group.create_task(serve(porch, where, self._settings.trusted_proxies), name="http")
+        return porch
 
-    def _serve_http(self, group: asyncio.TaskGroup, where: socket.socket, live: Live) -> None:
-        settings, database, keeper = self._settings, self._databases[0], self._keeper()
-        floor = Floor(database, self.desks, keeper, self._signer.verifier, settings.timezone)
+    def _send_notices(self, group: asyncio.TaskGroup, database: Database) -> None:
+        metrics.BUILD.info({"version": software_version()})
+        metrics.RESERVE_FLOOR_CENTS.set(self._settings.reserve_floor_cents)
+        if self._hook is not None:
+            self._sender = Sender(database, self._hook, software_version())
+            group.create_task(self._sender.run(), name="notices")
+
+    async def _serve(self, group: asyncio.TaskGroup, porch: Porch, ready: Callable[[Controller], None]) -> None:
+        database, keeper = self._databases[0], self._keeper()
+        live = Live(self.desks)
+        await self._until_reachable(partial(live.remember, database))
+        verification = Verification(database, self._signer.verifier, self.trail.found)
+        floor = Floor(database, self.desks, keeper, verification, self._settings.timezone)
         door = Door(keeper)
-        app = application(floor, door, live, software_version())
-        group.create_task(serve(app, where, settings.trusted_proxies), name="http")
+        porch.let_in(application(Site(floor, door, live, porch.health), software_version()))
         group.create_task(door.watch(), name="door")
+        for desk in self.desks.values():
+            await desk.listening.wait()
+        if self._settings.verify_minutes:
+            group.create_task(self.trail.run([SITE, *self.desks]), name="trail")
+        ready(self)
+        systemd.tell(f"READY=1\nSTATUS=serving {', '.join(self.desks) or 'no jackpot'}")
+
+    def _notice(self) -> None:
+        if self._sender is not None:
+            self._sender.wake()
+
+    async def _trail_wrong(self, found: Verified) -> None:
+        """Verification found something: whoever is notified of anything is notified of this."""
+        if self._hook is None:
+            return
+        notice = Notice(NoticeType.TRAIL_WRONG, now(), {"problem": found.problem})
+        put = partial(outbox.put, self._databases[0], self._settings.site, found.chain, found.wrong_seq or 0, notice)
+        try:
+            await asyncio.to_thread(put)
+        except StoreError as error:
+            log.warning("notice not kept", problem=str(error))
+        self._notice()
 
     def _database(self) -> Database:
         database = Database(self._settings.database)
         self._databases.append(database)
         return database
 
-    def _begin(self) -> tuple[str, ...]:
+    def _begin(self, database: Database) -> tuple[str, ...]:
         """Check the schema, record which software this is, and say which jackpots there are."""
-        database = self._database()
         require_head(database)
         keeper = SiteKeeper(database, owner(), partial(write_checkpoint, database, SITE, self._signer))
         keeper.ask(StartSoftware(now(), CONTROLLER, software_version(), software_digest())).result()
@@ -128,9 +172,13 @@ class Controller:
         probe = f"{self._topics.client_id(name)}-probe-{os.getpid()}"
         seen = await seen_epoch(self._address, self._topics, name, probe)
         database = self._database()
-        book = await self._until_reachable(partial(Book.open, database, name, owner(), seen_epoch=seen))
+        notified = self._settings.notified
+        book = await self._until_reachable(
+            partial(Book.open, database, name, owner(), seen_epoch=seen, notified=notified)
+        )
         log.info("jackpot taken over", jackpot=name, epoch=book.chain.head.epoch, seq=book.chain.head.seq)
-        return Desk(self._address, self._topics, book, partial(write_checkpoint, database, name, self._signer))
+        checkpoint = partial(write_checkpoint, database, name, self._signer)
+        return Desk(self._address, self._topics, book, checkpoint, self._notice)
 
     async def _until_reachable(self, act: Callable[[], T]) -> T:
         """A database server that is not there yet is waited for; a file that cannot be opened is an error."""
@@ -151,11 +199,26 @@ async def serve_until_told(controller: Controller, ready: Callable[[Controller],
     serving = asyncio.create_task(controller.run(ready))
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, serving.cancel)
+        loop.add_signal_handler(number, partial(_stop, serving))
     try:
         await serving
     except asyncio.CancelledError:
         log.info("stopped")
+
+
+def _stop(serving: asyncio.Task[None]) -> None:
+    systemd.tell("STOPPING=1")
+    serving.cancel()
+
+
+def _hook(settings: Settings) -> Hook | None:
+    if not settings.webhook_url:
+        return None
+    return Hook.of(settings.webhook_url, settings.webhook_secrets(), settings.webhook_ca_file)
+
+
+def _order(settings: Settings, signer: Signer) -> Order:
+    return Order(settings.database, str(signer.verifier), settings.verify_minutes * 60)
 
 
 def _first(errors: BaseExceptionGroup[StoreError]) -> BaseException:

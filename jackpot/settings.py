@@ -6,8 +6,10 @@ import tomllib
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, ValidationError
+from pydantic import Field, SecretStr, ValidationError
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
+
+from jackpot.core.notices import Notified
 
 DEFAULT_FILE = Path("jackpot.toml")
 EMBEDDED = "embedded"
@@ -42,7 +44,28 @@ class Settings(BaseSettings):
     http: Listen = "127.0.0.1:8080"
     trusted_proxies: Annotated[str, Field(description="addresses whose X-Forwarded-For is believed, with commas")] = ""
     metrics: Listen = ""
+    verify_minutes: Annotated[float, Field(ge=0, le=1_440)] = 5
+    reserve_floor_cents: Annotated[int, Field(ge=0)] = 0
+    webhook_url: str = ""
+    webhook_secret: SecretStr = SecretStr("")
+    webhook_secret_file: Path | None = None
+    webhook_ca_file: str = ""
     log_level: Literal["debug", "info", "warning", "error"] = "info"
+
+    @property
+    def notified(self) -> Notified | None:
+        """Who is told of what happens; nobody where there is no webhook."""
+        return Notified(self.site, self.reserve_floor_cents) if self.webhook_url else None
+
+    def webhook_secrets(self) -> str:
+        """The webhook's secrets, from the setting or from its file; never to be shown."""
+        if self.webhook_secret_file is None:
+            return self.webhook_secret.get_secret_value()
+        try:
+            return self.webhook_secret_file.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            problem = error.strerror if isinstance(error, OSError) else "it is not text"
+            raise SettingsError(f"webhook_secret_file: {self.webhook_secret_file}: {problem}") from None
 
     @classmethod
     def settings_customise_sources(
@@ -80,7 +103,12 @@ def checked(path: Path | None = None, **values: Any) -> Settings:  # noqa: ANN40
 
 def resolved(path: Path, settings: Settings) -> Settings:
     """The settings with paths as seen from the configuration file."""
-    where = {"key_file": path.parent / settings.key_file, "database": _beside(path, settings.database)}
+    where: dict[str, Any] = {
+        "key_file": path.parent / settings.key_file,
+        "database": _beside(path, settings.database),
+    }
+    if settings.webhook_secret_file is not None:
+        where["webhook_secret_file"] = path.parent / settings.webhook_secret_file
     return settings.model_copy(update=where)
 
 

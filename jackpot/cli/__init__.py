@@ -23,6 +23,7 @@ COMMANDS: Final = {
     "protocol": ("protocol", "protocol"),
     "init": ("setup", "init"),
     "migrate": ("setup", "migrate"),
+    "doctor": ("doctor", "doctor"),
     "backup": ("setup", "backup"),
     "restore": ("setup", "restore"),
     "pools": ("queries", "pools"),

@@ -65,7 +65,9 @@ def verify(
         found = [audit.verify_file(file, Verifier.of(key) if key else _own_key(config))]
     else:
         with opened(config) as site:
-            found = [audit.verify(site.database, chain, site.verifier()) for chain in _every_chain(site)]
+            with site.database.reader() as connection:
+                chains = audit.every_chain(connection)
+            found = [audit.verify(site.database, chain, site.verifier()) for chain in chains]
     if as_json:
         print_json([row._asdict() for row in found])
     else:
@@ -158,11 +160,6 @@ def _day(day: str | None, zone: str) -> date:
 def _own_key(config: Path) -> Verifier:
     with opened(config) as site:
         return site.verifier()
-
-
-def _every_chain(site: Opened) -> list[str]:
-    with site.database.reader() as connection:
-        return audit.every_chain(connection)
 
 
 def _sentence(row: Verified) -> str:

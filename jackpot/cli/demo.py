@@ -6,6 +6,7 @@ import asyncio
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -76,6 +77,7 @@ def demo(
     seed: Annotated[int, typer.Option(help="The same seed gives the same cards.")] = 7,
 ) -> int:
     """Run a broker, a store, the controller and a simulated floor, and watch it. Nothing is left behind."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # whenever it comes, the daemon and its folder go with us
     screen = new_screen()
     limit = seconds if seconds is not None or screen.is_terminal else UNWATCHED_SECONDS
     screen.print("Making a site, starting its broker and its controller …")

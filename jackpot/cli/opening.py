@@ -46,7 +46,12 @@ class Opened(NamedTuple):
 
     def signer(self) -> Signer:
         """The site's private key."""
-        return Signer.of(_key_word(self.settings.key_file))
+        return self.key(self.settings)
+
+    @staticmethod
+    def key(chosen: Settings) -> Signer:
+        """The private key that these settings name."""
+        return Signer.of(_key_word(chosen.key_file))
 
     def verifier(self) -> Verifier:
         """The site's public key."""
@@ -65,7 +70,7 @@ class Opened(NamedTuple):
         """Carry out one act on the jackpot of this chain, which may be about to begin."""
         self._require_unowned(chain)
         signer = self.signer()
-        book = Book.open(self.database, chain, owner())
+        book = Book.open(self.database, chain, owner(), notified=self.settings.notified)
         with self._owned(book.chain, signer):
             outcome = book.ask([command])[0]
             if isinstance(outcome, Refused):
@@ -113,7 +118,7 @@ def opened(config: Path) -> Iterator[Opened]:
     chosen = settings.read(config)
     database = Database(chosen.database)
     try:
-        _require_file(database)
+        require_file(database)
         require_head(database)
         yield Opened(chosen, database)
     finally:
@@ -136,7 +141,7 @@ def _runs(process: int) -> bool:
     return True
 
 
-def _require_file(database: Database) -> None:
+def require_file(database: Database) -> None:
     """A SQLite file that is not there would be made by opening it; a query must not do that."""
     name = database.url.removeprefix("sqlite:///")
     if database.is_sqlite and not Path(name).is_file():

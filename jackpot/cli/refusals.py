@@ -15,6 +15,7 @@ _CODES = {
     "jackpot.core.answers:Refused": WENT_WRONG,
     "jackpot.wire.session:AddressError": BAD_INPUT,
     "jackpot.wire.broker:BrokerError": WENT_WRONG,
+    "jackpot.notify.hook:HookError": BAD_INPUT,
 }
 """Known by name, so that a command need not import what it does not use."""
 

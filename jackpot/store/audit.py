@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Generator, Iterable
-from contextlib import closing
+from collections.abc import Generator, Iterable, Iterator
+from contextlib import closing, contextmanager
+from copy import copy
 from pathlib import Path
 from typing import Any, Final, NamedTuple, TextIO
 
 from sqlalchemy import Connection, Select, Table, create_engine, insert, select, update
+from sqlalchemy.pool import StaticPool
 
 from jackpot.core.events import Event
 from jackpot.core.evolve import evolve
@@ -76,15 +78,40 @@ def write_checkpoint(database: Database, chain: str, signer: Signer) -> str | No
 
 def verify(database: Database, chain: str, verifier: Verifier) -> Verified:
     """Check a chain, its checkpoints, and that replaying its events gives exactly the ledger and the state tables."""
-    with database.reader() as connection:
-        replay = _Replay(chain)
-        signed = _checkpoints(connection, chain)
-        count = len(signed)
-        try:
-            _verify_rows(connection, chain, replay, signed, verifier)
-        except Wrong as wrong:
-            return Verified(chain, replay.seq, replay.head.hex(), count, wrong.seq, wrong.problem)
-    return Verified(chain, replay.seq, replay.head.hex(), count)
+    return Trail(database, chain, verifier).verify()
+
+
+class Trail:
+    """A chain that is verified again and again: all of it at first, and from then on what is new if that is enough."""
+
+    def __init__(self, database: Database, chain: str, verifier: Verifier) -> None:
+        self._database = database
+        self._chain = chain
+        self._verifier = verifier
+        self._replay = _Replay(chain)
+
+    def verify(self) -> Verified:
+        """Check every event, and every table that is rebuilt from events."""
+        return self._verify(_Replay(self._chain), whole=True)
+
+    def verify_new(self) -> Verified:
+        """Check the events since the last time, their transfers, and the state that all events give.
+
+        What was right the last time is not looked at again, nor are the tables for queries: that is for `verify`.
+        """
+        return self._verify(copy(self._replay), whole=not self._replay.seq)
+
+    def _verify(self, replay: _Replay, *, whole: bool) -> Verified:
+        with self._database.reader() as connection:
+            signed = _checkpoints(connection, self._chain)
+            count = len(signed)
+            try:
+                _verify_rows(connection, replay, signed, self._verifier, whole=whole)
+            except Wrong as wrong:
+                self._replay = _Replay(self._chain)  # the next look is at all of it again
+                return Verified(self._chain, replay.seq, replay.head.hex(), count, wrong.seq, wrong.problem)
+        self._replay = replay
+        return Verified(self._chain, replay.seq, replay.head.hex(), count)
 
 
 def export(database: Database, chain: str, path: Path, signer: Signer) -> int:
@@ -146,18 +173,18 @@ class _Replay:
 
 
 def _verify_rows(
-    connection: Connection, chain: str, replay: _Replay, signed: dict[int, str], verifier: Verifier
+    connection: Connection, replay: _Replay, signed: dict[int, str], verifier: Verifier, *, whole: bool
 ) -> None:
-    count = len(signed)
-    memory = create_engine("sqlite://")
-    tables.metadata.create_all(memory)
-    transfers = connection.execution_options(yield_per=_AT_ONCE).execute(_ordered(tables.transfers, chain))
+    """Go on from where the replay stands; the tables for queries are compared where that is the beginning."""
+    chain, count, start = replay.chain, len(signed), replay.seq
+    later = {seq: note for seq, note in signed.items() if seq > start}
+    transfers = connection.execution_options(yield_per=_AT_ONCE).execute(_ordered(tables.transfers, chain, start))
     stored = _Ahead(transfers)
-    with memory.connect() as rebuilt, closing(transfers), closing(_rows(connection, chain)) as rows:
+    with _rebuilding() as rebuilt, closing(transfers), closing(_rows(connection, chain, start)) as rows:
         chunk: list[tuple[int, Event | SiteEvent]] = []
         for row in rows:
             replay.follow(row)
-            _verify_checkpoint(row, signed.pop(row.seq, None), verifier)
+            _verify_checkpoint(row, later.pop(row.seq, None), verifier)
             if chain != SITE:
                 event = event_of(row)
                 _verify_transfers(row.seq, stored, transfer_rows(row, event.transfers))
@@ -165,19 +192,34 @@ def _verify_rows(
             else:
                 chunk.append((row.seq, site_event_of(row)))
             if len(chunk) == _AT_ONCE:
-                _rebuild(rebuilt, chain, chunk)
+                _rebuild(rebuilt, chain, chunk, wanted=whole)
                 chunk = []
-        _rebuild(rebuilt, chain, chunk)
-        _verify_head(connection, replay, max(signed, default=0), count)
+        _rebuild(rebuilt, chain, chunk, wanted=whole)
+        _verify_head(connection, replay, max(later, default=0), count)
         _verify_transfers(replay.seq + 1, stored, [], rest=True)
-        for table in _REBUILT:
+        for table in _REBUILT if whole else ():
             _verify_table(table, connection, rebuilt, chain)
     _verify_balances(connection, replay)
     _verify_states(connection, replay)
 
 
-def _rebuild(rebuilt: Connection, chain: str, chunk: list[tuple[int, Event | SiteEvent]]) -> None:
+@contextmanager
+def _rebuilding() -> Iterator[Connection]:
+    """An empty store to rebuild the tables for queries in: SQLite keeps it in memory, and what is too much on disk."""
+    engine = create_engine("sqlite://", creator=lambda: sqlite3.connect(""), poolclass=StaticPool)
+    try:
+        with engine.connect() as connection:
+            tables.metadata.create_all(connection)
+            connection.commit()
+            yield connection
+    finally:
+        engine.dispose()
+
+
+def _rebuild(rebuilt: Connection, chain: str, chunk: list[tuple[int, Event | SiteEvent]], *, wanted: bool) -> None:
     """Write what these events make of the query tables; where that fails, event by event, to say which one."""
+    if not wanted:
+        return
     try:
         _project(rebuilt, chain, chunk)
     except sqlite3.IntegrityError:
@@ -344,14 +386,16 @@ class _Ahead:
         return taken
 
 
-def _rows(connection: Connection, chain: str) -> Generator[EventRow, None, None]:
-    with closing(connection.execution_options(yield_per=_AT_ONCE).execute(_ordered(tables.events, chain))) as found:
+def _rows(connection: Connection, chain: str, after: int = 0) -> Generator[EventRow, None, None]:
+    wanted = _ordered(tables.events, chain, after)
+    with closing(connection.execution_options(yield_per=_AT_ONCE).execute(wanted)) as found:
         for row in found:
             yield EventRow._make(row)
 
 
-def _ordered(table: Table, chain: str) -> Select[Any]:
-    return select(table).where(table.c.chain == chain).order_by(*table.primary_key.columns)
+def _ordered(table: Table, chain: str, after: int = 0) -> Select[Any]:
+    rows = select(table).where(table.c.chain == chain).order_by(*table.primary_key.columns)
+    return rows.where(table.c.seq > after) if after else rows
 
 
 def _by_event(table: Table, chain: str) -> Select[Any]:

@@ -16,6 +16,7 @@ from jackpot.core.decide import decide
 from jackpot.core.events import Event, EventType
 from jackpot.core.evolve import evolve
 from jackpot.core.ledger import Account
+from jackpot.core.notices import Notified
 from jackpot.core.runs import Run
 from jackpot.core.site import Site, SiteCommand, SiteEvent, evolve_site, plain_site, site_of
 from jackpot.core.site_once import IdentifiedSite, SiteDecision, decide_site_once
@@ -27,6 +28,7 @@ from jackpot.store.database import Database
 from jackpot.store.errors import Fenced, Rejected, StoreError
 from jackpot.store.line import Line
 from jackpot.store.memory import Memory, recalled_command, recalled_from, wagers_of_rounds
+from jackpot.store.outbox import NoticeRow, notice_rows
 from jackpot.store.projection import Projection, new_projection
 from jackpot.store.rows import linked, transfer_rows
 
@@ -180,22 +182,27 @@ class _Prepared(NamedTuple):
     projection: Projection
     parts: list[tuple[str, str, str]]
     after: Jackpot
+    notices: list[NoticeRow]
 
 
 class Book:
     """A jackpot's chain with the state it stands for."""
 
-    def __init__(self, chain: Chain, jackpot: Jackpot) -> None:
+    def __init__(self, chain: Chain, jackpot: Jackpot, notified: Notified | None = None) -> None:
         self.chain = chain
         self.jackpot = jackpot
+        self.noticed = 0
+        self._notified = notified
         self._unseen: tuple[Jackpot, list[Outcome]] | None = None
 
     @classmethod
-    def open(cls, database: Database, name: str, owner: str, *, seen_epoch: int = 0) -> Book:
+    def open(
+        cls, database: Database, name: str, owner: str, *, seen_epoch: int = 0, notified: Notified | None = None
+    ) -> Book:
         """Take a jackpot over and read its state tables, never its history."""
         chain = take_over(database, name, owner, seen_epoch=seen_epoch)
         with database.reader() as connection:
-            return cls(chain, read_jackpot(connection, name))
+            return cls(chain, read_jackpot(connection, name), notified)
 
     def ask(
         self, asked: Sequence[Command | Identified], where: Where = here, top_up: Callable[[], None] = lambda: None
@@ -232,7 +239,8 @@ class Book:
         moved = [entry for row, e in zip(rows, events, strict=True) for entry in transfer_rows(row, e.transfers)]
         touched = {e.table for e in events if e.type is not EventType.WAGER_ACCEPTED and e.table in working.tables}
         parts = state_rows(self.chain.name, parts_of(working, sorted(table for table in touched if table)))
-        return _Prepared(outcomes, rows, moved, projection, parts, working)
+        notices = notice_rows(self._notified, self.jackpot.balances, events, rows)
+        return _Prepared(outcomes, rows, moved, projection, parts, working, notices)
 
     def resolve(self) -> list[Outcome] | None:
         """The outcomes of the last batch where its commit broke off and yet took place; None where there is none."""
@@ -256,11 +264,13 @@ class Book:
             prepared.projection.write(line)
             write_balances(line, self.chain.name, self.jackpot, prepared.after)
             write_states(line, prepared.parts)
+            line.insert(tables.outbox, prepared.notices)
 
         self._unseen = prepared.after, prepared.outcomes
         self.chain.commit(prepared.rows, write)
         self._unseen = None
         self.jackpot = prepared.after
+        self.noticed += len(prepared.notices)
         return prepared.outcomes
 
     def _recalled(self, asked: Sequence[Command | Identified]) -> Memory:

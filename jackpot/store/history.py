@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from threading import Lock
 from typing import Final, NamedTuple
 
-from sqlalchemy import Connection, func, select
+from sqlalchemy import Connection, case, func, select
 
 from jackpot.core.ledger import POOLS, Account
 from jackpot.store import tables
@@ -23,21 +23,16 @@ class Point(NamedTuple):
     reserve_cents: int
 
 
-class _Width(NamedTuple):
-    """How many seconds a bucket has, and how much of a moment's text names it: so the database can group by it."""
-
-    seconds: int
-    letters: int
-
-
-_WIDTHS: Final = tuple(_Width(*width) for width in ((1, 19), (10, 18), (60, 16), (600, 15), (3_600, 13), (86_400, 10)))
+_WIDTHS: Final = (15, 30, 60, 120, 300, 600, 900, 1_800, 3_600, 7_200, 21_600, 43_200, 86_400)
+"""How many seconds there are between two points; the first that makes few enough of them is taken."""
+_AFTER_ALL: Final = "9999-12-31T23:59:59.999Z"
 
 
 class _Moved(NamedTuple):
-    """What each bucket of time brought each pool, for all events up to one."""
+    """What each bucket of time brought each pool, the oldest first, for all events up to one."""
 
     last: int
-    buckets: dict[str, dict[str, int]]
+    buckets: dict[str, tuple[int, int]]
 
 
 class History:
@@ -47,41 +42,56 @@ class History:
     """
 
     def __init__(self) -> None:
-        self._moved: dict[tuple[str, _Width], _Moved] = {}
+        self._moved: dict[tuple[str, int], _Moved] = {}
         self._summing = Lock()
 
     def points(self, connection: Connection, jackpot: str, hours: int, now: str) -> list[Point]:
         """What the pools held at the ends of equal spans of the last hours, and now."""
-        width = next((w for w in _WIDTHS if hours * 3_600 <= w.seconds * (MOST_POINTS - 2)), _WIDTHS[-1])
+        width = next((w for w in _WIDTHS if hours * 3_600 <= w * (MOST_POINTS - 2)), _WIDTHS[-1])
         end = datetime.fromisoformat(now)
-        oldest = _told(end - timedelta(seconds=width.seconds * MOST_POINTS))
         with self._summing:
-            moved = self._summed(connection, jackpot, width, oldest)
-        start = _floor(end - timedelta(hours=hours), width)
-        return _points(_held(connection, jackpot), moved.buckets, width, (start, end))
+            buckets = self._summed(connection, jackpot, width, end)
+        return _points(_held(connection, jackpot), buckets, _names(end - timedelta(hours=hours), end, width), now)
 
-    def _summed(self, connection: Connection, jackpot: str, width: _Width, oldest: str) -> _Moved:
-        """What moved the pools since then, by bucket; only what is new is read."""
-        t = tables.transfers.c
-        known = self._moved.get((jackpot, width))
-        if known is None:
-            since = select(t.seq).where(t.chain == jackpot, t.at >= oldest).order_by(t.at, t.seq).limit(1)
-            first = connection.execute(since).scalar_one_or_none()
-            if first is None:
-                return _Moved(0, {})
-            known = _Moved(first - 1, {})
-        last = known.last
-        buckets = {name: dict(pools) for name, pools in known.buckets.items() if name >= oldest[: width.letters]}
-        bucket = func.substr(t.at, 1, width.letters).label("bucket")
-        for side, sign in ((t.target, 1), (t.source, -1)):
-            query = select(bucket, side, func.sum(t.amount_cents), func.max(t.seq))
-            wanted = query.where(t.chain == jackpot, t.seq > known.last, side.in_([pool.value for pool in POOLS]))
-            for name, pool, cents, seq in connection.execute(wanted.group_by(bucket, side)):
-                pools = buckets.setdefault(name, {})
-                pools[pool] = pools.get(pool, 0) + sign * int(cents)
-                last = max(last, seq)
-        self._moved[jackpot, width] = moved = _Moved(last, buckets)
-        return moved
+    def _summed(self, connection: Connection, jackpot: str, width: int, end: datetime) -> dict[str, tuple[int, int]]:
+        """What moved the pools lately, by the buckets' beginnings; only what is new is read, bucket by bucket."""
+        names = _names(end - timedelta(seconds=width * MOST_POINTS), end, width)
+        known = self._moved.get((jackpot, width), _Moved(0, {}))
+        buckets = {name: cents for name, cents in known.buckets.items() if name >= names[0]}
+        newest = max(buckets, default=names[0])
+        first = known.last + 1 if buckets else _first(connection, jackpot, names[0])
+        for name, following in zip(names, [*names[1:], _AFTER_ALL], strict=True):
+            if name >= newest:
+                until = max(first, _first(connection, jackpot, following))
+                added = _sum(connection, jackpot, first, until)
+                before = buckets.get(name, (0, 0))
+                buckets[name] = before[0] + added[0], before[1] + added[1]
+                first = until
+        self._moved[jackpot, width] = _Moved(first - 1, buckets)
+        return buckets
+
+
+def _first(connection: Connection, jackpot: str, at: str) -> int:
+    """The first event that moved money at or after this moment; one beyond the last where there is none."""
+    t = tables.transfers.c
+    since = select(t.seq).where(t.chain == jackpot, t.at >= at).order_by(t.at, t.seq).limit(1)
+    last = select(func.max(t.seq)).where(t.chain == jackpot)
+    found = connection.execute(since).scalar_one_or_none()
+    return int(found if found is not None else (connection.execute(last).scalar_one() or 0) + 1)
+
+
+def _sum(connection: Connection, jackpot: str, first: int, until: int) -> tuple[int, int]:
+    """What these events brought the pools, less what they took: read in the order in which the ledger lies."""
+    if first >= until:
+        return 0, 0
+    t = tables.transfers.c
+    into = [
+        func.sum(case((t.target == pool.value, t.amount_cents), (t.source == pool.value, -t.amount_cents), else_=0))
+        for pool in POOLS
+    ]
+    found = select(*into).where(t.chain == jackpot, t.seq >= first, t.seq < until)
+    sums = connection.execute(found).one()
+    return int(sums[0] or 0), int(sums[1] or 0)
 
 
 def _held(connection: Connection, jackpot: str) -> dict[str, int]:
@@ -90,32 +100,21 @@ def _held(connection: Connection, jackpot: str) -> dict[str, int]:
     return {row.account: row.balance_cents for row in connection.execute(found)}
 
 
-def _points(
-    held: dict[str, int], buckets: dict[str, dict[str, int]], width: _Width, span: tuple[datetime, datetime]
-) -> list[Point]:
-    """From what is held now back to the span's beginning; what moved at a time to come counts as moved just now."""
-    start, end = span
-    balance = {pool: held.get(pool.value, 0) for pool in POOLS}
-    points = [_point(_told(end), balance)]
-    left = sorted(buckets)
-    began = _floor(end, width)
-    while began >= start:
-        name = _told(began)[: width.letters]
-        while left and left[-1] >= name:
-            for pool, cents in buckets[left.pop()].items():
-                balance[Account(pool)] -= cents
-        points.append(_point(_told(began), balance))
-        began -= timedelta(seconds=width.seconds)
+def _points(held: dict[str, int], buckets: dict[str, tuple[int, int]], names: list[str], now: str) -> list[Point]:
+    """From what is held now back to the span's beginning."""
+    jackpot, reserve = held.get(Account.JACKPOT, 0), held.get(Account.RESERVE, 0)
+    points = [Point(now, jackpot, reserve)]
+    for name in reversed(names):
+        moved = buckets.get(name, (0, 0))
+        jackpot, reserve = jackpot - moved[0], reserve - moved[1]
+        points.append(Point(name, jackpot, reserve))
     return points[::-1]
 
 
-def _floor(moment: datetime, width: _Width) -> datetime:
-    """When the bucket of this moment began."""
-    return datetime.fromtimestamp(moment.timestamp() // width.seconds * width.seconds, UTC)
-
-
-def _point(at: str, balance: dict[Account, int]) -> Point:
-    return Point(at, balance[Account.JACKPOT], balance[Account.RESERVE])
+def _names(start: datetime, end: datetime, width: int) -> list[str]:
+    """The beginnings of the buckets of a span, which name them."""
+    first, last = (int(moment.timestamp() // width) for moment in (start, end))
+    return [_told(datetime.fromtimestamp(n * width, UTC)) for n in range(first, last + 1)]
 
 
 def _told(moment: datetime) -> str:

@@ -131,6 +131,20 @@ def wins(connection: Connection, page: Page, status: PayoutStatus | None = None)
     )
 
 
+def hits(connection: Connection, jackpot: str, since: str) -> list[Plain]:
+    """How often each hand has won since a moment, and what; prizes that were corrected do not count.
+
+    Events are found by their time, prizes by their events' numbers: what is older is not looked at.
+    """
+    e, p = tables.events.c, tables.payouts.c
+    first = select(e.seq).where(e.chain == jackpot, e.at >= since).order_by(e.at, e.seq).limit(1)
+    seq = connection.execute(first).scalar_one_or_none()
+    sums = select(p.hand, func.count().label("prizes"), func.sum(p.amount_cents).label("amount_cents"))
+    wanted = (p.chain == jackpot, p.seq >= (_AFTER_ALL if seq is None else seq), p.at >= since, p.status != "corrected")
+    found = connection.execute(sums.where(*wanted).group_by(p.hand)).mappings()
+    return [{**row, "amount_cents": int(row["amount_cents"])} for row in found]
+
+
 def pending_wins(connection: Connection) -> list[Plain]:
     """The prizes, of every jackpot, of rounds in which one awaits confirmation."""
     p, r = tables.payouts.c, tables.rounds.c

@@ -18,7 +18,7 @@ from jackpot.store.errors import WrongSchema
 def migrate(database: Database) -> tuple[str | None, str]:
     """Bring the schema to head; says (version before, version after). A schema that is ahead is refused."""
     with database.transaction() as connection:
-        before = _version(connection)
+        before = version(connection)
         _refuse_ahead(database, before)
         config = _config()
         config.attributes["connection"] = connection
@@ -29,10 +29,10 @@ def migrate(database: Database) -> tuple[str | None, str]:
 def require_head(database: Database) -> None:
     """Refuse to work on any other schema than this program's."""
     with database.reader() as connection:
-        version = _version(connection)
-    _refuse_ahead(database, version)
-    if version != head():
-        found = f"at {version}" if version else "empty"
+        at = version(connection)
+    _refuse_ahead(database, at)
+    if at != head():
+        found = f"at {at}" if at else "empty"
         raise WrongSchema(f"{shown(database.url)}: the schema is {found} and must be at {head()}: run jackpot migrate")
 
 
@@ -41,15 +41,16 @@ def head() -> str:
     return str(ScriptDirectory.from_config(_config()).get_current_head())
 
 
-def _refuse_ahead(database: Database, version: str | None) -> None:
+def _refuse_ahead(database: Database, at: str | None) -> None:
     known = {script.revision for script in ScriptDirectory.from_config(_config()).walk_revisions()}
-    if version is not None and version not in known:
+    if at is not None and at not in known:
         raise WrongSchema(
-            f"{shown(database.url)}: the schema is at {version}, which is ahead of this program: install a newer one"
+            f"{shown(database.url)}: the schema is at {at}, which is ahead of this program: install a newer one"
         )
 
 
-def _version(connection: Connection) -> str | None:
+def version(connection: Connection) -> str | None:
+    """The version of a database's schema; None where it has none."""
     return MigrationContext.configure(connection).get_current_revision()
 
 

@@ -169,4 +169,17 @@ checkpoints = Table(
 )
 """Signed notes over a chain's head."""
 
+outbox = Table(
+    "outbox",
+    metadata,
+    Column("id", _SHORT, nullable=False),
+    Column("at", String(32), nullable=False),
+    Column("chain", _SHORT, nullable=False),
+    Column("type", String(32), nullable=False),
+    Column("body", Text, nullable=False),
+    PrimaryKeyConstraint("id"),
+    Index("outbox_by_time", "at", "id"),
+)
+"""Notices to supervisors that are not delivered yet; no part of the trail, and in no backup: old news is no news."""
+
 APPEND_ONLY = (events, transfers, checkpoints)

@@ -18,7 +18,6 @@ from jackpot.core.state import Jackpot
 from jackpot.store.database import Database
 from jackpot.store.history import History
 from jackpot.store.keeper import SiteKeeper
-from jackpot.store.notes import Verifier
 from jackpot.web.problems import Problem
 from jackpot.web.verification import Verification
 from jackpot.wire.desk import Desk
@@ -35,16 +34,15 @@ class Floor:
     """Every jackpot that this process serves, and the site they belong to."""
 
     def __init__(
-        self, database: Database, desks: Mapping[str, Desk], keeper: SiteKeeper, verifier: Verifier, zone: str = "UTC"
+        self, database: Database, desks: Mapping[str, Desk], keeper: SiteKeeper, verification: Verification, zone: str
     ) -> None:
-        self.name = verifier.name
+        self.name = verification.verifier.name
         self.database = database
         self.desks = desks
         self.keeper = keeper
-        self.verifier = verifier
         self.zone = zone
         self.history = History()
-        self.verification = Verification(database, verifier)
+        self.verification = verification
         self._readers = ThreadPoolExecutor(READING_THREADS, "reader")
         self._reading = 0
 

@@ -12,7 +12,7 @@ POLICY: Final = (
     "base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 )
 """Pages have no script or style of their own within them, and nothing from elsewhere."""
-_ALWAYS: Final = {
+ALWAYS: Final = {
     "Content-Security-Policy": POLICY,
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
@@ -38,7 +38,7 @@ class Headers:
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
-                headers.update(_ALWAYS)
+                headers.update(ALWAYS)
                 headers.setdefault("Cache-Control", "no-store")
             await send(message)
 

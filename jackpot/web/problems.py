@@ -7,7 +7,7 @@ from http import HTTPStatus
 from typing import Final
 
 import structlog
-from fastapi import FastAPI, Request
+from fastapi import Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, Field
@@ -71,13 +71,12 @@ def answer_to(error: Problem | Refused | StoreError) -> JSONResponse:
     return answer(503, "store", "the store does not answer: try again", {"Retry-After": "1"})
 
 
-def install(app: FastAPI) -> None:
-    """Have every failure of this application told as a problem."""
-    for kind in (Problem, Refused, StoreError, RequestValidationError, HTTPException, Exception):
-        app.add_exception_handler(kind, _told)
+FAILURES: Final = (Problem, Refused, StoreError, RequestValidationError, HTTPException, Exception)
+"""Every kind of failure; `told` knows what to tell of each."""
 
 
-def _told(request: Request, error: Exception) -> JSONResponse:
+def told(request: Request, error: Exception) -> JSONResponse:
+    """What is told of any failure."""
     match error:
         case Problem() | Refused() | StoreError():
             return answer_to(error)

@@ -6,54 +6,61 @@ import asyncio
 import contextlib
 import socket
 from collections.abc import Callable, Iterator
-from typing import Final
+from typing import Final, NamedTuple
 
 import uvicorn
 from fastapi import FastAPI
 from prometheus_client import start_http_server
 
-from jackpot.web import (
+from jackpot.web import display, fragments, health
+from jackpot.web.api import (
     acts,
     adjustments,
     configs,
     daily,
-    display,
     document,
     entry,
     equipment,
-    fragments,
     people,
     play,
     pools,
-    problems,
     retirements,
     trail,
 )
 from jackpot.web.console import (
     audit,
     changes,
+    devices,
     live_feed,
+    mishaps,
     operators,
     overview,
     reports,
     rounds,
+    rulebook,
     sign_in,
     table,
     wins,
 )
 from jackpot.web.console import fragments as console_fragments
-from jackpot.web.console.frame import NotSignedIn, to_sign_in
+from jackpot.web.console import odds as odds_page
+from jackpot.web.console import pools as pools_page
 from jackpot.web.door import Door
 from jackpot.web.feed import Feed
 from jackpot.web.floor import Floor
 from jackpot.web.gate import Gate
 from jackpot.web.headers import Headers
+from jackpot.web.health import Health
 from jackpot.web.live import Live
 from jackpot.web.pages import Files
+from jackpot.web.porch import Porch
 
 API: Final = (entry, pools, play, acts, configs, adjustments, retirements, people, trail, daily, equipment)
 """The rooms of the API; each has a router, and each path of it says which role it needs."""
-PAGES: Final = (sign_in, overview, live_feed, wins, rounds, table, audit, reports, changes, operators)
+PAGES: Final = (
+    sign_in, overview, live_feed, wins, rounds, table, pools_page, audit, reports, changes, operators, devices,
+    odds_page, rulebook,
+)  # fmt: skip
 """The pages of the console."""
 STOP_SECONDS: Final = 1
 """How long requests in hand may take when the daemon stops."""
@@ -63,22 +70,29 @@ class ListenError(OSError):
     """The address to listen on cannot be had."""
 
 
-def application(floor: Floor, door: Door, live: Live, version: str) -> FastAPI:
+class Site(NamedTuple):
+    """What the whole site is made of."""
+
+    floor: Floor
+    door: Door
+    live: Live
+    health: Health
+
+
+def application(site: Site, version: str) -> FastAPI:
     """The whole site under its paths."""
     app = FastAPI(title="Jackpot controller", version=version, openapi_url=None, docs_url=None, redoc_url=None)
-    problems.install(app)
-    app.state.floor, app.state.door, app.state.live = floor, door, live
+    mishaps.install(app)
+    app.state.floor, app.state.door, app.state.live, app.state.health = site
     app.state.feed = Feed(version)
-    fragments.install(live)
-    display.install(live)
-    console_fragments.install(live)
+    for fragments_of in (fragments, display, console_fragments):
+        fragments_of.install(site.live)
     for room in (*API, document):
         app.include_router(document.require_roles(room.router))
-    for place in (display, *PAGES):
-        app.include_router(place.router)
-    app.add_exception_handler(NotSignedIn, to_sign_in)
+    for place in (health, display, *PAGES):
+        app.include_router(place.router, include_in_schema=False)
     app.mount("/static", Files(), "static")
-    app.add_middleware(Gate, door=door)
+    app.add_middleware(Gate, door=site.door)
     app.add_middleware(Headers)
     return app
 
@@ -117,7 +131,7 @@ def metrics_server(host: str, port: int) -> Callable[[], None]:
     return stop
 
 
-async def serve(app: FastAPI, where: socket.socket, trusted_proxies: str = "") -> None:
+async def serve(app: Porch, where: socket.socket, trusted_proxies: str = "") -> None:
     """Serve until cancelled; only these proxies are believed when they say who asks them.
 
     In the end whoever is fed hears goodbye, and requests in hand are finished.
@@ -137,7 +151,7 @@ async def serve(app: FastAPI, where: socket.socket, trusted_proxies: str = "") -
     try:
         await asyncio.shield(serving)
     finally:
-        app.state.feed.close()
+        app.close()
         server.should_exit = True
         await asyncio.wait((serving,))
         where.close()

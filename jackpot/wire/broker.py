@@ -39,7 +39,7 @@ def embedded(folder: Path, port: int = 0) -> Iterator[int]:
     config.write_text(_config(folder, chosen), encoding="utf-8")
     with (folder / "broker.log").open("ab") as log:
         process = subprocess.Popen(  # noqa: S603 - our own program
-            [_program(), "-c", str(config)],
+            [program(), "-c", str(config)],
             stdout=log,
             stderr=log,
             start_new_session=True,
@@ -66,7 +66,8 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
-def _program() -> str:
+def program() -> str:
+    """The broker's program, as pip installed it or as the PATH has it."""
     beside = Path(sysconfig.get_path("scripts")) / "nats-server"
     found = str(beside) if beside.is_file() else shutil.which("nats-server")
     if found is None:

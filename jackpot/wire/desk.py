@@ -15,7 +15,6 @@ from jackpot import metrics
 from jackpot.clock import now
 from jackpot.core.commands import CONTROLLER, Command, ReportMalfunction
 from jackpot.core.events import Event, EventType
-from jackpot.core.ledger import Account
 from jackpot.core.state import Jackpot
 from jackpot.store.book import Book
 from jackpot.store.errors import Fenced, StoreError
@@ -24,6 +23,7 @@ from jackpot.store.writer import Batch, Hooks, Writer, nobody_waits
 from jackpot.wire import messages
 from jackpot.wire.announcer import Announcer, encoded
 from jackpot.wire.devices import MISMATCH_SECONDS, Displays, Pads
+from jackpot.wire.gauges import Gauges, Looked
 from jackpot.wire.intake import Intake
 from jackpot.wire.messages import Malformed
 from jackpot.wire.meter import MeterPacer
@@ -54,11 +54,19 @@ class Watcher(NamedTuple):
 class Desk:
     """Owns a jackpot's book while it runs; ends by itself only when another controller has taken over."""
 
-    def __init__(self, address: Address, topics: Topics, book: Book, checkpoint: Callable[[], object]) -> None:
+    def __init__(
+        self,
+        address: Address,
+        topics: Topics,
+        book: Book,
+        checkpoint: Callable[[], object],
+        noticed: Callable[[], None] = lambda: None,
+    ) -> None:
         self._loop = asyncio.get_running_loop()
         self._address = address
         self._topics = topics
         self._book = book
+        self._noticed, self._notices = noticed, book.noticed
         self.id = book.jackpot.id
         self._closing = False
         self._watchers: list[Watcher] = []
@@ -76,9 +84,10 @@ class Desk:
             acknowledge=self._acknowledge,
         )
         self.session = self._new_session()
+        self._gauges = self._new_gauges()
         self._remember_wins()
         self._batches, self._commits = metrics.BATCH.labels(self.id), metrics.COMMIT.labels(self.id)
-        self._measure()
+        self._gauges.measure(self.announcer.jackpot, self.announcer.mark)
 
     def watch(self, watcher: Watcher) -> None:
         """Tell this one, too, from now on."""
@@ -128,6 +137,15 @@ class Desk:
         self.announcer.speak_through(session.publish)
         return session
 
+    def _new_gauges(self) -> Gauges:
+        looked = Looked(
+            meter_at=lambda: self.announcer.meter_at,
+            waiting=lambda: self.writer.waiting,
+            connected=lambda: self.session.connected,
+            failing=lambda: self.announcer.store_failed,
+        )
+        return Gauges(self.id, self.pads, self.displays, looked)
+
     def _status(self, state: str) -> str:
         return encoded({"state": state, "epoch": self._book.chain.head.epoch})
 
@@ -137,6 +155,8 @@ class Desk:
         for table in {row["table_id"] for row in rows}:
             told = [_win(self.id, row) for row in rows if row["table_id"] == table]
             self.announcer.remember_wins(table, told)
+        for row in rows:
+            self._gauges.pending_since(row["table_id"], row["round"], row["at"])
 
     async def run(self) -> None:
         """Serve until cancelled; raises what ended the right to write."""
@@ -192,6 +212,7 @@ class Desk:
             log.warning("lease not read", jackpot=self.id, problem=str(error))
 
     async def _connected(self) -> None:
+        self._gauges.connected(self.session.certificate_ends())
         self.announcer.everything()
         await self.session.subscribe(self._topics.heard_by(self.id))
         self.listening.set()
@@ -260,6 +281,9 @@ class Desk:
         if batch.events:
             self._pacer.change()
             self._look_after(batch.events)
+        if self._book.noticed != self._notices:
+            self._notices = self._book.noticed
+            self._noticed()
         self._batches.observe(len(batch.answers))
         self._commits.observe(batch.seconds)
         if was_failing:
@@ -296,7 +320,7 @@ class Desk:
     # By itself.
 
     async def _watch(self) -> None:
-        """Displays that contradict the meter for too long; gauges."""
+        """Displays that contradict the meter for too long; gauges, now and then."""
         while True:
             await asyncio.sleep(WATCH_SECONDS)
             for display, said in self.displays.overdue(time.monotonic()):
@@ -305,26 +329,7 @@ class Desk:
                     if not table.unlinked and not table.suspended:
                         report = ReportMalfunction(now(), CONTROLLER, table.id, f"display {display}", note, "display")
                         self.writer.put(report, nobody_waits)
-            self._measure()
-
-    def _measure(self) -> None:
-        """Gauges, now and then."""
-        jackpot = self.announcer.jackpot
-        for pool in (Account.JACKPOT, Account.RESERVE):
-            metrics.POOL_CENTS.labels(self.id, pool.value).set(jackpot.balances[pool])
-        metrics.ADVANCE_CENTS.labels(self.id).set(-jackpot.balances[Account.HOUSE_ADVANCE])
-        metrics.PENDING_CENTS.labels(self.id).set(jackpot.balances[Account.PAYABLE])
-        metrics.AUDIT_SEQ.labels(self.id).set(self.announcer.mark.seq)
-        metrics.EPOCH.labels(self.id).set(self.announcer.mark.epoch)
-        suspended = [table.suspended for table in jackpot.tables.values() if table.suspended]
-        for cause in ("dealer_report", "pad_offline", "display", "store"):
-            metrics.SUSPENDED.labels(self.id, cause).set(suspended.count(cause))
-        metrics.METER_AGE.labels(self.id).set(time.monotonic() - self.announcer.meter_at)
-        metrics.INTAKE.labels(self.id).set(self.writer.waiting)
-        metrics.CONNECTED.labels(self.id).set(self.session.connected)
-        metrics.ONLINE.labels(self.id, "pad").set(self.pads.count_online())
-        metrics.ONLINE.labels(self.id, "dealer").set(self.pads.count_dealers())
-        metrics.ONLINE.labels(self.id, "display").set(self.displays.count_online())
+            self._gauges.measure(self.announcer.jackpot, self.announcer.mark)
 
 
 async def seen_epoch(address: Address, topics: Topics, jackpot: str, probe: str) -> int:

@@ -199,6 +199,12 @@ class Session:
         if self._paho is not None:
             self._paho.disconnect()
 
+    def certificate_ends(self) -> float | None:
+        """When the broker's certificate ends, in seconds since 1970; None where the connection has none."""
+        found = self._paho.socket() if self._paho is not None else None
+        certificate = found.getpeercert() if isinstance(found, ssl.SSLSocket) else None
+        return ssl.cert_time_to_seconds(str(certificate["notAfter"])) if certificate else None
+
     async def subscribe(self, filters: list[str]) -> None:
         """Listen to these topics; a broker that does not grant them all is as good as lost."""
         if self._client is None:

@@ -33,6 +33,7 @@ from jackpot.core.commands import (
     VoidHand,
     VoidRound,
 )
+from jackpot.core.notices import Notified
 from jackpot.core.site import INSTALLER, AddOperator
 from jackpot.store import book as books
 from jackpot.store import schema, tables
@@ -82,7 +83,7 @@ class KeptFloor(Floor):
 
     def __init__(self, database, **changes):
         self.database, self.chain = database, f"chain-{next(numbers)}"
-        self.book = Book.open(database, self.chain, "first")
+        self.book = Book.open(database, self.chain, "first", notified=Notified("casino"))
         super().__init__(**changes)
 
     def ask(self, command):

@@ -101,14 +101,13 @@ def test_every_point_is_what_the_ledger_gives(database):
 
 def test_what_was_summed_up_before_is_remembered_and_what_is_new_is_added(database):
     floor, history = TimedFloor(database, NOW - timedelta(hours=30)), History()
-    play(floor, 20)
-    for hours in (24, 20, 24, 40):
-        check(database, asked(database, history, hours))
-    play(floor, 100)
-    for hours in (40, 24, 4, 24):
-        check(database, asked(database, history, hours))
-    later = NOW + timedelta(hours=20)
-    play(floor, 20)
+    for rounds in (20, 1, 100, 3):
+        play(floor, rounds)
+        for hours in (24, 20, 24, 40, 4):
+            check(database, asked(database, history, hours, floor.at), floor.at)
+    floor.at += timedelta(days=3)
+    play(floor, 2)
+    later = floor.at + timedelta(hours=20)
     check(database, asked(database, history, 24, later), later)
 
 

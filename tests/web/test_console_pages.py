@@ -10,8 +10,8 @@ from staged import FLUSH, NEARLY, ROYAL, Staged, set_the_stage
 
 from jackpot.core.events import EventType
 from jackpot.core.site import SiteEventType
+from jackpot.web.api.trail import ToldEvent
 from jackpot.web.console.sentences import _SENTENCES, event_name, sentence
-from jackpot.web.trail import ToldEvent
 from jackpot.web.words import money, signed_money
 
 PAGES = {

@@ -120,10 +120,10 @@ def test_the_reason_of_the_last_fall_comes_with_the_meter_also_after_a_restart(f
     client.wager("t2", 1, "w1", 1)
     client.command("t2", "c2", "void_hand", round=1, box=1, reason="a test")
     assert fall("void") == "hand_voided"
-    settled(client, "t1", 1, 3, STRAIGHT_FLUSH)
+    settled(client, "t1", 1, 3, ROYAL)
     assert fall("win") == "round_settled"
-    site.act("rounds/t1/1/correct", {"hands": {"3": ROYAL}, "reason": "a test"})
-    assert fall("correction") == "round_corrected"
+    site.act("rounds/t1/1/correct", {"hands": {"3": STRAIGHT_FLUSH}, "reason": "a test"})
+    assert fall("correction") == "round_corrected"  # the reset is undone
     site.act("rounds/t1/1/void", {"reason": "a test"})
     assert fall("void") == "round_voided"
     client.command("t2", "c3", "close_wagers", round=1)

@@ -155,3 +155,11 @@ def test_a_flood_from_everywhere_makes_few_entries_and_loses_no_count():
 )
 def test_one_customer_has_one_count(address, counted):
     assert network(address) == counted
+
+
+def test_what_a_page_asks_by_itself_does_not_keep_a_session_alive():
+    sessions = Sessions()
+    secret, session = sessions.open(SUE, 0.0)
+    for minute in range(1, 30):
+        assert sessions.find(secret, site(), NOW, 60.0 * minute, attended=False) == session
+    assert sessions.find(secret, site(), NOW, IDLE_SECONDS + 1, attended=False) is None

@@ -13,11 +13,11 @@ from jackpot.core.commands import DEVICES
 from jackpot.core.events import EventType
 from jackpot.core.site import SiteEventType
 from jackpot.store.chain import SITE
-from jackpot.web import trail
+from jackpot.web.api import trail
+from jackpot.web.api.kinds import Before, Paged
 from jackpot.web.console.asked import PAGE_ROWS, Filter, address
 from jackpot.web.console.frame import Visit, Visiting
 from jackpot.web.console.sentences import event_name, moves, pretty, sentence
-from jackpot.web.kinds import Before, Paged
 from jackpot.web.problems import Problem
 
 router = APIRouter(include_in_schema=False)

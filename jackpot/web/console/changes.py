@@ -9,7 +9,7 @@ from fastapi.responses import HTMLResponse
 
 from jackpot.core.changes import MOVABLE
 from jackpot.core.ledger import Account
-from jackpot.web import adjustments, configs, pools, retirements
+from jackpot.web.api import adjustments, configs, pools, retirements
 from jackpot.web.console.frame import Visiting
 from jackpot.web.words import account_name, hand_name, money, share
 from rules.odds import prize_table

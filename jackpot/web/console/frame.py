@@ -100,7 +100,8 @@ class Visit:
         )
 
 
-async def _visit(request: Request) -> Visit:
+async def visit_by(request: Request) -> Visit:
+    """The visit of whoever is signed in."""
     door: Door = request.app.state.door
     try:
         return Visit(request, await door.admit(request))
@@ -110,7 +111,7 @@ async def _visit(request: Request) -> Visit:
         raise NotSignedIn(ended=problem.code == "session_ended") from None
 
 
-Visiting = Annotated[Visit, Depends(_visit)]
+Visiting = Annotated[Visit, Depends(visit_by)]
 
 
 async def to_sign_in(request: Request, error: Exception) -> Response:

@@ -10,7 +10,7 @@ from fastapi.responses import HTMLResponse
 from jackpot.clock import in_days, now
 from jackpot.core.commands import Role
 from jackpot.tokens import DAYS
-from jackpot.web import people
+from jackpot.web.api import people
 from jackpot.web.console.frame import Visiting
 
 router = APIRouter(include_in_schema=False)

@@ -10,7 +10,7 @@ from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse
 
 from jackpot.store import reports as store
-from jackpot.web import daily
+from jackpot.web.api import daily
 from jackpot.web.console.asked import Filter
 from jackpot.web.console.frame import Visiting
 from jackpot.web.problems import Problem

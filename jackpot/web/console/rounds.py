@@ -7,12 +7,12 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Query
 from fastapi.responses import HTMLResponse
 
-from jackpot.web import play
+from jackpot.web.api import play
+from jackpot.web.api.kinds import Before, RoundPath, TablePath
 from jackpot.web.console.asked import EMPTY, PAGE_ROWS, Filter, address
 from jackpot.web.console.fragments import card
 from jackpot.web.console.frame import Visit, Visiting
 from jackpot.web.console.sentences import sentence
-from jackpot.web.kinds import Before, RoundPath, TablePath
 
 router = APIRouter(include_in_schema=False)
 

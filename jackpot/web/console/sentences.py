@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from jackpot.core.events import EventType
 from jackpot.core.site import SiteEventType
-from jackpot.web.trail import ToldEvent
+from jackpot.web.api.trail import ToldEvent
 from jackpot.web.words import account_name, card_face, cause, hand_name, money, share
 
 Data = Mapping[str, Any]

@@ -8,10 +8,10 @@ from fastapi import APIRouter
 from fastapi.responses import HTMLResponse
 
 from jackpot.core.state import Phase, Table
-from jackpot.web import play
+from jackpot.web.api import play
+from jackpot.web.api.kinds import TablePath
 from jackpot.web.console.fragments import card
 from jackpot.web.console.frame import Visiting
-from jackpot.web.kinds import TablePath
 
 router = APIRouter(include_in_schema=False)
 

@@ -8,11 +8,11 @@ from fastapi import APIRouter, Query
 from fastapi.responses import HTMLResponse
 
 from jackpot.core.state import PayoutStatus
-from jackpot.web import play
+from jackpot.web.api import play
+from jackpot.web.api.kinds import Before
 from jackpot.web.console.asked import EMPTY, PAGE_ROWS, Filter, address
 from jackpot.web.console.fragments import pending
 from jackpot.web.console.frame import Visiting
-from jackpot.web.kinds import Before
 
 router = APIRouter(include_in_schema=False)
 

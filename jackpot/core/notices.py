@@ -1,0 +1,89 @@
+"""What supervisors are told without asking: which notices follow from a batch of events. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from enum import StrEnum
+from typing import Any, Final, NamedTuple
+
+from jackpot.core.events import Event, EventType
+from jackpot.core.ledger import Account, Balances
+from jackpot.core.state import PayoutStatus
+
+
+class NoticeType(StrEnum):
+    """Everything that supervisors are told of."""
+
+    WIN_PENDING = "win.pending"
+    TABLE_SUSPENDED = "table.suspended"
+    HOUSE_ADVANCED = "house.advanced"
+    RESERVE_LOW = "reserve.low"
+    TRAIL_WRONG = "trail.wrong"
+
+
+class Notice(NamedTuple):
+    """One thing to tell."""
+
+    type: NoticeType
+    at: str
+    data: Mapping[str, Any]
+
+
+class Notified(NamedTuple):
+    """Who is told, and from where on the reserve pool is too low; a floor of 0 is none."""
+
+    site: str
+    reserve_floor_cents: int = 0
+
+
+_SETTLES: Final = (EventType.ROUND_SETTLED, EventType.ROUND_CORRECTED)
+
+
+def notices_of(
+    balances: Balances, events: Sequence[Event], reserve_floor_cents: int = 0
+) -> list[tuple[int, list[Notice]]]:
+    """The notices of each event that has any, by its place; `balances` are as before the first event.
+
+    A wager never tells anything: it only adds to the pools. So a batch of nothing else is not looked at twice.
+    """
+    if all(event.type is EventType.WAGER_ACCEPTED for event in events):
+        return []
+    found = []
+    reserve, owed = balances[Account.RESERVE], -balances[Account.HOUSE_ADVANCE]
+    for place, event in enumerate(events):
+        reserve_after = reserve + _moved(event, Account.RESERVE)
+        owed_after = owed - _moved(event, Account.HOUSE_ADVANCE)
+        told = list(_floor(event))
+        if owed_after > owed:
+            data = {"advanced_cents": owed_after - owed, "owed_cents": owed_after}
+            told.append(_notice(NoticeType.HOUSE_ADVANCED, event, **data))
+        if reserve >= reserve_floor_cents > reserve_after:
+            data = {"reserve_cents": reserve_after, "reserve_floor_cents": reserve_floor_cents}
+            told.append(_notice(NoticeType.RESERVE_LOW, event, **data))
+        if told:
+            found.append((place, told))
+        reserve, owed = reserve_after, owed_after
+    return found
+
+
+def _floor(event: Event) -> Iterator[Notice]:
+    """What happened at a table that somebody must see to."""
+    if event.type is EventType.TABLE_SUSPENDED:
+        yield _notice(NoticeType.TABLE_SUSPENDED, event, **{k: event.data[k] for k in ("cause", "equipment", "note")})
+    elif event.type in _SETTLES and not event.data["ends"]:
+        waiting = [prize for prize in event.data["payouts"] if prize["status"] == PayoutStatus.PENDING]
+        payouts = [{k: prize[k] for k in ("box", "hand", "amount_cents", "clause")} for prize in waiting]
+        yield _notice(NoticeType.WIN_PENDING, event, payouts=payouts)
+
+
+def _notice(kind: NoticeType, event: Event, **data: object) -> Notice:
+    return Notice(kind, event.at, {"table": event.table, "round": event.round, **data})
+
+
+def _moved(event: Event, account: Account) -> int:
+    """What an event adds to an account."""
+    return sum(
+        cents if target is account else -cents
+        for source, target, cents, _ in event.transfers
+        if account in (source, target)
+    )

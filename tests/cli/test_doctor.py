@@ -1,0 +1,222 @@
+"""`jackpot doctor`: each part with a sentence, and exit 1 when something is wrong."""
+
+import json
+import shutil
+import socket
+import subprocess
+import sys
+import time
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from sqlalchemy import text
+
+sys.path += [str(Path(__file__).parent.parent / room) for room in ("notify", "system")]
+from machinery import mosquitto, wait_until
+from receiver import SECRET, certificate, receiving
+
+from jackpot.cli import doctor as doctors
+from jackpot.cli import run
+from jackpot.store.database import Database
+
+PARTS = ["configuration", "timezone", "key", "store", "schema", "clock", "broker", "certificates", "webhook"]
+
+
+class Patient:
+    """A site in a folder, and what the doctor says of it."""
+
+    def __init__(self, folder, monkeypatch, capsys):
+        self.folder, self._monkeypatch, self._capsys = folder, monkeypatch, capsys
+        monkeypatch.chdir(folder)
+        monkeypatch.setattr(doctors, "_is_synchronised", lambda: True)
+        assert run(["init", "--json"]) == 0
+        capsys.readouterr()
+
+    def set(self, **settings):
+        for name, value in settings.items():
+            self._monkeypatch.setenv(f"JACKPOT_{name.upper()}", str(value))
+        return self
+
+    def sql(self, *statements):
+        database = Database(f"sqlite:///{self.folder / 'jackpot.db'}")
+        with database.transaction() as connection:
+            for statement in statements:
+                connection.execute(text(statement))
+        database.close()
+
+    def say(self):
+        """(exit code, part by part (state, sentence)); of a part with several findings, the last."""
+        code = run(["doctor", "--json"])
+        told = json.loads(self._capsys.readouterr().out)
+        assert told["ok"] == (code == 0)
+        self.findings = [tuple(finding.values()) for finding in told["findings"]]
+        return code, {part: (state, says) for part, state, says in self.findings}
+
+    def wrong(self):
+        """The one part that is wrong, with its sentence."""
+        code, told = self.say()
+        ((part, says),) = [(part, says) for part, (state, says) in told.items() if state == "wrong"]
+        assert code == 1
+        return part, says
+
+
+@pytest.fixture
+def patient(tmp_path, monkeypatch, capsys):
+    made = Patient(tmp_path, monkeypatch, capsys)
+    with mosquitto(tmp_path) as port:
+        yield made.set(broker=f"mqtt://127.0.0.1:{port}")
+
+
+@contextmanager
+def tls_broker(folder, days=90):
+    """A Mosquitto that speaks TLS alone; its port and the authority it is trusted by."""
+    _, public, private = certificate(folder, days=days)
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        port = probe.getsockname()[1]
+    config = folder / "tls.conf"
+    config.write_text(
+        f"listener {port} 127.0.0.1\nallow_anonymous true\npersistence false\nlog_type error\nuser root\n"
+        f"certfile {public}\nkeyfile {private}\n"
+    )
+    process = subprocess.Popen([shutil.which("mosquitto") or "/usr/sbin/mosquitto", "-c", str(config)])
+    try:
+        wait_until(lambda: _takes(port), "mosquitto with TLS")
+        yield port, public
+    finally:
+        process.kill()
+        process.wait()
+
+
+def _takes(port):
+    try:
+        socket.create_connection(("127.0.0.1", port), 1).close()
+    except OSError:
+        return False
+    return True
+
+
+def test_a_healthy_site_has_a_sentence_for_every_part_and_exit_0(patient):
+    code, told = patient.say()
+    assert (code, list(told)) == (0, PARTS)
+    assert all(state == "ok" and says for state, says in told.values())
+
+
+def test_people_get_a_table(patient, capsys):
+    assert run(["doctor"]) == 0
+    drawn = capsys.readouterr().out
+    assert all(part in drawn for part in PARTS)
+
+
+def test_a_configuration_that_cannot_be_read_is_all_there_is_to_say(patient):
+    (patient.folder / "jackpot.toml").write_text("site = 'a b'\n")
+    assert patient.wrong()[0] == "configuration"
+    (patient.folder / "jackpot.toml").unlink()
+    assert "make one with jackpot init" in patient.wrong()[1]
+
+
+def test_the_key_must_be_there_be_this_sites_and_be_a_secret(patient):
+    key = patient.folder / "jackpot.key"
+    key.chmod(0o644)
+    assert patient.say() == (0, patient.say()[1])
+    assert patient.say()[1]["key"][0] == "warning"
+    patient.set(site="other")
+    assert patient.wrong() == ("key", "jackpot.key is the key of casino, and this site is other")
+    key.write_text("nonsense")
+    assert patient.wrong()[0] == "key"
+    key.unlink()
+    assert "is not there" in patient.wrong()[1]
+
+
+@pytest.mark.parametrize(
+    ("database", "problem"),
+    [
+        ("sqlite:///missing.db", "is not there"),
+        ("postgresql://me:hunter2@127.0.0.1:1/db", "refused"),
+        ("mysql://x", "SQLite or PostgreSQL"),
+    ],
+)
+def test_a_store_that_does_not_answer_is_said_without_its_password(patient, database, problem):
+    part, says = patient.set(database=database).wrong()
+    assert (part, problem in says, "hunter2" in says) == ("store", True, False)
+    assert not (patient.folder / "missing.db").exists()
+
+
+def test_a_schema_that_is_not_at_head_is_said_with_what_to_do(patient):
+    patient.sql("UPDATE alembic_version SET version_num = '0001'")
+    assert patient.wrong()[0] == "schema"
+    assert "run jackpot migrate" in patient.wrong()[1]
+
+
+def test_a_clock_that_is_behind_the_last_event_is_wrong_and_one_nobody_sets_is_suspect(patient, monkeypatch):
+    monkeypatch.setattr(doctors, "_is_synchronised", lambda: False)
+    code, told = patient.say()
+    assert (code, told["clock"][0]) == (0, "warning")
+    patient.sql("DROP TRIGGER events_no_update", "UPDATE events SET at = '2999-01-01T00:00:00.000Z'")
+    assert "before the last event at 2999" in patient.wrong()[1]
+
+
+def test_the_kernel_is_asked_of_its_clock():
+    assert doctors._is_synchronised() in (True, False)
+
+
+def test_a_time_zone_that_is_none_is_wrong(patient):
+    assert patient.set(timezone="Canberra/Casino").wrong()[0] == "timezone"
+
+
+def test_a_broker_that_is_away_or_misspelt_is_said_without_its_password(patient):
+    part, says = patient.set(broker="mqtt://me:hunter2@127.0.0.1:1").wrong()
+    assert (part, says) == ("broker", "mqtt://127.0.0.1:1: Connection refused")
+    assert patient.set(broker="amqp://me:hunter2@broker").wrong()[0] == "broker"
+    assert "hunter2" not in patient.wrong()[1]
+
+
+def test_the_embedded_broker_needs_its_program(patient, monkeypatch):
+    assert patient.set(broker="embedded").say()[0] == 0
+    monkeypatch.setattr(doctors, "program", _no_program)
+    assert patient.wrong() == ("broker", "there is no embedded broker")
+
+
+def _no_program():
+    raise doctors.BrokerError("there is no embedded broker")
+
+
+def test_certificates_are_looked_at_where_tls_is_spoken(patient, tmp_path):
+    with tls_broker(tmp_path) as (port, authority):
+        patient.set(broker=f"mqtts://localhost:{port}")
+        code, told = patient.say()
+        assert (code, told["broker"][0], told["certificates"][0]) == (1, "wrong", "wrong")
+        assert "its certificate is not trusted: self-signed certificate" in told["certificates"][1]
+        code, told = patient.set(broker_ca_file=authority).say()
+        assert (code, told["broker"]) == (0, ("ok", f"mqtts://localhost:{port} lets us in"))
+        ends = [says for part, _, says in patient.findings if part == "certificates"]
+        assert [" in 89 days" in says for says in ends] == [True, True]  # the authority's and the broker's
+
+
+@pytest.mark.parametrize(("days", "state", "problem"), [(10, "warning", "in 9 days"), (-1, "wrong", "ended on")])
+def test_a_certificate_that_ends_soon_or_has_ended_is_said(patient, tmp_path, days, state, problem):
+    with tls_broker(tmp_path, days=days) as (port, authority):
+        patient.set(broker=f"mqtts://localhost:{port}", broker_ca_file=authority).say()
+        found = [(state, says) for part, state, says in patient.findings if part == "certificates"]
+        assert found[0][0] == state
+        assert problem in found[0][1]
+
+
+def test_a_webhook_is_reached_but_not_posted_to(patient):
+    with receiving() as receiver:
+        patient.set(webhook_url=f"http://127.0.0.1:{receiver.port}/T0KEN", webhook_secret=SECRET)
+        code, told = patient.say()
+        assert (code, told["webhook"]) == (0, ("ok", f"http://127.0.0.1:{receiver.port} takes connections"))
+        assert receiver.posts == []
+    part, says = patient.wrong()
+    assert (part, "T0KEN" in says, SECRET in says) == ("webhook", False, False)
+    patient.set(webhook_secret="short")
+    assert "secret is whsec_" in patient.wrong()[1]
+
+
+def test_nobody_who_does_not_answer_is_waited_for_long(patient, monkeypatch):
+    monkeypatch.setattr(doctors, "CONNECT_SECONDS", 0.3)
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        began = time.monotonic()
+        assert patient.set(broker=f"mqtt://127.0.0.1:{silent.getsockname()[1]}").wrong()[0] == "broker"
+        assert time.monotonic() - began < 5

@@ -1,0 +1,212 @@
+"""A real Prometheus scrapes a real daemon with a simulated floor: every query of dashboard and alerts has data."""
+
+import json
+import math
+import os
+import re
+import shutil
+import subprocess
+import sys
+import urllib.parse
+import urllib.request
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+sys.path += [str(Path(__file__).parent.parent / room) for room in ("system", "notify")]
+from machinery import REPO, Client, Site, free_port, mosquitto, wait_until
+from receiver import SECRET, receiving
+
+DEPLOY = REPO / "deploy"
+DASHBOARD = json.loads((DEPLOY / "grafana" / "dashboard.json").read_text())
+LIMIT_SECONDS = 60
+ROYAL = ["As", "Ks", "Qs", "Js", "Ts"]
+
+
+def queries():
+    """Every query of the dashboard, as Grafana would send it with all jackpots chosen."""
+    for panel in DASHBOARD["panels"]:
+        for target in panel.get("targets", []):
+            query = target["expr"].replace("$__rate_interval", "20s").replace("$jackpot", ".*")
+            yield pytest.param(query, id=f"{panel['title']} {target['refId']}")
+
+
+def selectors():
+    """Every series that an alert or a recorded rule looks at, with its labels."""
+    found = set()
+    for line in (DEPLOY / "prometheus" / "alerts.yml").read_text().splitlines():
+        if "expr:" in line:
+            found.update(re.findall(r"\b(?:jackpot_\w+|up|process_\w+)\b(?:\{[^}]*\})?", line.partition("expr:")[2]))
+    return sorted(found)
+
+
+class Prometheus:
+    """Debian's Prometheus, with the rules of the house, scraping one daemon."""
+
+    def __init__(self, folder, target):
+        self.port = free_port()
+        config = (DEPLOY / "prometheus" / "prometheus.yml").read_text()
+        assert "127.0.0.1:9464" in config
+        config = config.replace("127.0.0.1:9464", f"127.0.0.1:{target}").replace(": 5s", ": 1s")
+        (folder / "prometheus.yml").write_text(config)
+        shutil.copy(DEPLOY / "prometheus" / "alerts.yml", folder)
+        program = shutil.which("prometheus")
+        assert program, "prometheus is not installed: apt-get install prometheus"
+        options = [
+            f"--config.file={folder / 'prometheus.yml'}",
+            f"--storage.tsdb.path={folder / 'data'}",
+            f"--web.listen-address=127.0.0.1:{self.port}",
+        ]
+        with (folder / "log").open("w") as log:
+            self._process = subprocess.Popen([program, *options], stderr=log, stdout=log)
+
+    def get(self, path, **parameters):
+        url = f"http://127.0.0.1:{self.port}/api/v1/{path}?{urllib.parse.urlencode(parameters)}"
+        with urllib.request.urlopen(url, timeout=LIMIT_SECONDS) as reply:
+            return json.load(reply)["data"]
+
+    def ask(self, query):
+        """The values a query gives now; what is no number is no value."""
+        values = [float(sample["value"][1]) for sample in self.get("query", query=query)["result"]]
+        return [value for value in values if not math.isnan(value)]
+
+    def answers(self):
+        try:
+            return bool(self.ask('up{job="jackpot"} == 1'))
+        except OSError:
+            return False
+
+    def close(self):
+        self._process.terminate()
+        self._process.wait()
+
+
+@contextmanager
+def simulated(port, site, folder):
+    """A floor of one table and one display, which plays on until the end."""
+    floor = ["--broker", f"mqtt://127.0.0.1:{port}", "--site", site, "--tables", "1", "--displays", "1"]
+    command = [sys.executable, "-m", "hardware_sim", *floor, "--speed", "30", "--seed", "3", "--seconds", "3600"]
+    with (folder / "floor.log").open("w") as log:
+        environment = {**os.environ, "PYTHONPATH": str(REPO)}
+        process = subprocess.Popen(command, stdout=log, stderr=log, env=environment)
+    try:
+        yield
+        assert process.poll() is None, (folder / "floor.log").read_text()[-2_000:]
+    finally:
+        process.kill()
+        process.wait()
+
+
+@pytest.fixture(scope="module")
+def prometheus(tmp_path_factory):
+    """A Prometheus that has seen some of everything."""
+    folder = tmp_path_factory.mktemp("deploy")
+    (folder / "site").mkdir()
+    (folder / "prometheus").mkdir()
+    with mosquitto(folder) as port, receiving() as receiver:
+        site = Site(
+            folder / "site",
+            f"mqtt://127.0.0.1:{port}",
+            VERIFY_MINUTES=0.05,
+            RESERVE_FLOOR_CENTS=500_000,
+            WEBHOOK_URL=f"http://127.0.0.1:{receiver.port}/",
+            WEBHOOK_SECRET=SECRET,
+        )
+        client = Client(port, site.id, "tables/#", "jackpots/#")
+        site.start()
+        scraping = Prometheus(folder / "prometheus", site.metrics)
+        try:
+            with simulated(port, site.id, folder):
+                wait_until(scraping.answers, "Prometheus", LIMIT_SECONDS)
+                trouble(client)
+                yield scraping
+        finally:
+            scraping.close()
+            client.close()
+            site.kill()
+
+
+def trouble(client):
+    """A win that waits, a wager and a command that are refused, nonsense, a malfunction."""
+    client.command("t2", "c1", "open_round")
+    client.wager("t2", 1, "w1", 1)
+    assert client.wager("t2", 2, "w2", 9)["answer"]["verdict"] == "rejected"
+    client.command("t2", "c2", "close_wagers", round=1)
+    client.command("t2", "c3", "declare", round=1, box=1, cards=ROYAL)
+    client.command("t2", "c4", "settle", round=1)
+    assert not client.command("t2", "c5", "settle", round=1)["ok"]
+    client.say("tables/t2/pads/1/wager", b"nonsense")
+    client.command("t3", "c1", "report_malfunction", equipment="pad 2", note="dark")
+
+
+@pytest.mark.parametrize("query", list(queries()))
+def test_every_query_of_the_dashboard_returns_data(prometheus, query):
+    assert wait_until(lambda: prometheus.ask(query), f"data of {query}", LIMIT_SECONDS)
+
+
+@pytest.mark.parametrize("selector", selectors())
+def test_everything_that_a_rule_looks_at_is_there(prometheus, selector):
+    assert wait_until(lambda: prometheus.ask(selector), f"data of {selector}", LIMIT_SECONDS)
+
+
+def test_the_alerts_fire_in_a_real_prometheus(prometheus):
+    def firing():
+        return {
+            alert["labels"]["alertname"] for alert in prometheus.get("alerts")["alerts"] if alert["state"] == "firing"
+        }
+
+    wait_until(lambda: "JackpotTableSuspended" in firing(), "the alert of the suspended table", LIMIT_SECONDS)
+    assert not firing() & {"JackpotDown", "JackpotTrailWrong", "JackpotMeterOld", "JackpotBrokerLost"}
+
+
+def test_no_rule_fails_to_be_evaluated(prometheus):
+    wait_until(
+        lambda: prometheus.ask('jackpot:wager_to_lamp_seconds:p99{jackpot="main"}'), "a recorded rule", LIMIT_SECONDS
+    )
+    rules = [rule for group in prometheus.get("rules")["groups"] for rule in group["rules"]]
+    assert {rule["health"] for rule in rules} == {"ok"}
+    assert len(rules) > 20
+
+
+def test_the_metrics_keep_prometheus_conventions(prometheus):
+    target = prometheus.get("targets")["activeTargets"][0]["scrapeUrl"]
+    with urllib.request.urlopen(target, timeout=LIMIT_SECONDS) as reply:
+        told = reply.read()
+    done = subprocess.run([shutil.which("promtool"), "check", "metrics"], input=told, capture_output=True, check=False)
+    complaints = [line for line in done.stderr.decode().splitlines() if line.startswith("jackpot_")]
+    assert complaints == []
+
+
+def test_no_two_panels_overlap_and_each_says_what_it_shows():
+    taken = {}
+    for panel in DASHBOARD["panels"]:
+        grid = panel["gridPos"]
+        for x in range(grid["x"], grid["x"] + grid["w"]):
+            for y in range(grid["y"], grid["y"] + grid["h"]):
+                assert x < 24, panel["title"]
+                assert taken.setdefault((x, y), panel["title"]) == panel["title"]
+        assert panel["title"]
+        assert panel["type"] == "row" or (panel["description"] and panel["targets"])
+    ids = [panel["id"] for panel in DASHBOARD["panels"]]
+    assert len(ids) == len(set(ids))
+
+
+def test_the_dashboard_names_no_datasource_of_its_own():
+    """It is imported anywhere: the reader chooses the Prometheus."""
+    assert {json.dumps(panel["datasource"]) for panel in DASHBOARD["panels"] if "datasource" in panel} == {
+        json.dumps({"type": "prometheus", "uid": "${datasource}"})
+    }
+
+
+def test_every_metric_of_the_controller_is_on_the_dashboard_or_in_a_rule():
+    from prometheus_client import REGISTRY
+
+    import jackpot.metrics
+
+    assert jackpot.metrics
+    used = json.dumps(DASHBOARD) + (DEPLOY / "prometheus" / "alerts.yml").read_text()
+    names = [name for name in REGISTRY._names_to_collectors if re.fullmatch(r"jackpot_\w+?(_total|_bucket|)", name)]
+    families = {re.sub(r"_(total|bucket|created|sum|count|info)$", "", name) for name in names}
+    assert len(families) > 30
+    assert {family for family in families if family not in used} == set()

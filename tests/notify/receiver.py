@@ -1,0 +1,133 @@
+"""A real HTTP receiver of webhooks: it keeps what is posted, checks signatures, and answers as it is told."""
+
+import base64
+import hmac
+import json
+import ssl
+import threading
+import time
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from hashlib import sha256
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import NamedTuple
+
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
+
+KEY = bytes(range(32))
+SECRET = "whsec_" + base64.b64encode(KEY).decode()
+
+
+class Post(NamedTuple):
+    """One post: when it came, its headers by small letters, its body, and how it was answered."""
+
+    at: float
+    path: str
+    headers: dict
+    body: bytes
+    status: int
+
+    @property
+    def id(self):
+        return self.headers["webhook-id"]
+
+    @property
+    def told(self):
+        return json.loads(self.body)
+
+    def is_signed(self, key=KEY):
+        """As a receiver checks it: over the id, the moment of the try and the very bytes; not old."""
+        at = self.headers["webhook-timestamp"]
+        signed = f"{self.id}.{at}.".encode() + self.body
+        expected = "v1," + base64.b64encode(hmac.new(key, signed, sha256).digest()).decode()
+        return expected in self.headers["webhook-signature"].split(" ") and abs(time.time() - int(at)) < 300
+
+
+class Receiver:
+    """Listens on a port of its own; `answers` are given in turn, then 204 for ever."""
+
+    def __init__(self, port=0, tls=None):
+        self.posts, self.answers, self._news = [], [], threading.Condition()
+        outer = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self):
+                body = self.rfile.read(int(self.headers["content-length"]))
+                answer = outer.answers.pop(0) if outer.answers else 204
+                status, more = answer if isinstance(answer, tuple) else (answer, {})
+                post = Post(time.monotonic(), self.path, {k.lower(): v for k, v in self.headers.items()}, body, status)
+                with outer._news:
+                    outer.posts.append(post)
+                    outer._news.notify_all()
+                time.sleep(more.pop("seconds", 0))
+                if more.pop("hang_up", False):
+                    self.close_connection = True
+                    return
+                self.send_response(status)
+                for name, value in more.items():
+                    self.send_header(name, value)
+                self.send_header("content-length", "0")
+                self.end_headers()
+
+            def log_message(self, *_arguments):
+                pass
+
+        self._server = ThreadingHTTPServer(("127.0.0.1", port), Handler)
+        self._server.daemon_threads = True
+        if tls is not None:
+            self._server.socket = tls.wrap_socket(self._server.socket, server_side=True)
+        self.port = self._server.server_address[1]
+        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True)
+        self._thread.start()
+
+    def wait(self, count, seconds=20, status=None):
+        """The posts, once there are so many (of this status)."""
+        wanted = lambda: [post for post in self.posts if status in (None, post.status)]  # noqa: E731
+        with self._news:
+            done = self._news.wait_for(lambda: len(wanted()) >= count, seconds)
+        assert done, f"{count} posts did not come within {seconds} s: {self.posts}"
+        return wanted()
+
+    def close(self):
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join()
+
+
+@contextmanager
+def receiving(**options):
+    made = Receiver(**options)
+    try:
+        yield made
+    finally:
+        made.close()
+
+
+def certificate(folder, name="localhost", days=90):
+    """A certificate that vouches for itself: (TLS of a server that has it, its file); ended where days are negative."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
+    ends = datetime.now(UTC) + timedelta(days=days)
+    made = (
+        x509.CertificateBuilder()
+        .subject_name(subject)
+        .issuer_name(subject)
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(ends - timedelta(days=365))
+        .not_valid_after(ends)
+        .add_extension(x509.SubjectAlternativeName([x509.DNSName(name)]), critical=False)
+        .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
+        .sign(key, hashes.SHA256())
+    )
+    public, private = folder / f"{name}.pem", folder / f"{name}.key"
+    public.write_bytes(made.public_bytes(serialization.Encoding.PEM))
+    private.write_bytes(
+        key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
+    )
+    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    tls.load_cert_chain(public, private)
+    return tls, public, private

@@ -1,0 +1,95 @@
+"""One POST over real sockets: what is sent, what is answered, what is refused, and what takes too long."""
+
+import asyncio
+import socket
+import threading
+import time
+from contextlib import contextmanager
+
+import pytest
+from receiver import SECRET, certificate, receiving
+
+from jackpot.notify.hook import Hook
+from jackpot.notify.post import PostError, post
+
+
+def posted(hook, seconds=5.0, body=b'{"a":1}'):
+    return asyncio.run(post(hook, [("content-type", "application/json")], body, seconds))
+
+
+def hook_of(port, scheme="http", host="127.0.0.1", ca_file=""):
+    return Hook.of(f"{scheme}://{host}:{port}/hooks?to=pit", SECRET, ca_file)
+
+
+def test_a_body_goes_out_as_it_is_and_the_status_comes_back(receiver):
+    receiver.answers = [200, 500, 302]
+    assert [posted(hook_of(receiver.port)) for _ in range(3)] == [200, 500, 302]
+    first = receiver.posts[0]
+    assert (first.path, first.body, first.headers["content-length"]) == ("/hooks?to=pit", b'{"a":1}', "7")
+    assert first.headers["host"] == f"127.0.0.1:{receiver.port}"
+
+
+def test_a_redirect_is_not_followed(receiver):
+    with receiving() as other:
+        receiver.answers = [(307, {"location": f"http://127.0.0.1:{other.port}/"})]
+        assert posted(hook_of(receiver.port)) == 307
+        assert other.posts == []
+
+
+def test_a_certificate_that_is_trusted_is_taken_and_any_other_is_not(tmp_path):
+    tls, authority, _ = certificate(tmp_path)
+    with receiving(tls=tls) as receiver:
+        assert posted(hook_of(receiver.port, "https", "localhost", str(authority))) == 204
+        with pytest.raises(PostError, match="not trusted"):
+            posted(hook_of(receiver.port, "https", "localhost"))
+        with pytest.raises(PostError, match="not trusted"):  # the certificate is for another name
+            posted(hook_of(receiver.port, "https", "127.0.0.1", str(authority)))
+        assert len(receiver.posts) == 1
+
+
+@contextmanager
+def answering(*parts, pause=0.0):
+    """A server that says these bytes, one after another, to whoever connects."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def speak():
+            connection, _ = server.accept()
+            with connection:
+                connection.recv(65_536)
+                for part in parts:
+                    try:
+                        connection.sendall(part)
+                    except OSError:
+                        return
+                    time.sleep(pause)
+
+        threading.Thread(target=speak, daemon=True).start()
+        yield server.getsockname()[1]
+
+
+def test_what_comes_before_the_answer_is_passed_over():
+    with answering(b"HTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 201 Created\r\n\r\n") as port:
+        assert posted(hook_of(port)) == 201
+
+
+@pytest.mark.parametrize(
+    ("said", "problem"),
+    [((), "closed without an answer"), ((b"SSH-2.0-OpenSSH\r\n\r\n",), "does not speak HTTP")],
+)
+def test_no_answer_and_nonsense_are_failures(said, problem):
+    with answering(*said) as port, pytest.raises(PostError, match=problem):
+        posted(hook_of(port))
+
+
+def test_an_answer_that_drips_is_not_waited_for_longer_than_all_of_it_may_take():
+    began = time.monotonic()
+    with answering(*([b"H"] * 100), pause=0.1) as port, pytest.raises(PostError, match=r"no answer within 0\.5 s"):
+        posted(hook_of(port), seconds=0.5)
+    assert time.monotonic() - began < 3
+
+
+def test_nobody_there_is_a_failure():
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+    with pytest.raises(PostError, match="Connection refused"):
+        posted(hook_of(port))

@@ -1,0 +1,188 @@
+"""What waits in the outbox is delivered: in order, at least once, with one id each, however the receiver behaves."""
+
+import asyncio
+import base64
+import time
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from receiver import SECRET, receiving
+
+from jackpot.core.notices import Notice, NoticeType
+from jackpot.notify import sender as senders
+from jackpot.notify.hook import Hook
+from jackpot.notify.sender import Sender
+from jackpot.store import outbox
+from jackpot.store.database import Database
+from jackpot.store.schema import migrate
+
+
+@pytest.fixture(autouse=True)
+def quickly(monkeypatch):
+    monkeypatch.setattr(senders, "FIRST_WAIT_SECONDS", 0.02)
+    monkeypatch.setattr(senders, "LONGEST_WAIT_SECONDS", 0.2)
+    monkeypatch.setattr(senders, "LOOK_SECONDS", 0.1)
+
+
+@pytest.fixture
+def database(tmp_path):
+    made = Database(f"sqlite:///{tmp_path / 'store.db'}")
+    migrate(made)
+    yield made
+    made.close()
+
+
+def put(database, number, at=None):
+    at = at or datetime.now(UTC) + timedelta(milliseconds=number)
+    moment = at.strftime("%Y-%m-%dT%H:%M:%S.%f")[:-3] + "Z"
+    outbox.put(database, "casino", "main", number, Notice(NoticeType.TRAIL_WRONG, moment, {"problem": f"p{number}"}))
+
+
+@asynccontextmanager
+async def running(database, port):
+    sender = Sender(database, Hook.of(f"http://127.0.0.1:{port}/", SECRET), "1.0")
+    task = asyncio.create_task(sender.run())
+    try:
+        yield sender
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+
+def delivered(database, port, seconds=20):
+    """Let a sender run until nothing waits."""
+
+    async def run():
+        async with running(database, port):
+            until = time.monotonic() + seconds
+            while outbox.depth(database).waiting:
+                assert time.monotonic() < until, "not delivered"
+                await asyncio.sleep(0.01)
+
+    asyncio.run(run())
+
+
+def seqs(posts):
+    return [post.told["data"]["seq"] for post in posts]
+
+
+def test_what_waits_is_delivered_in_order_signed_and_once(database, receiver):
+    for number in range(120):
+        put(database, number)
+    delivered(database, receiver.port)
+    assert seqs(receiver.posts) == list(range(120))
+    assert all(post.is_signed() for post in receiver.posts)
+    assert len({post.id for post in receiver.posts}) == 120
+    first = receiver.posts[0].headers
+    assert (first["content-type"], first["user-agent"]) == ("application/json", "jackpot-controller/1.0")
+
+
+def test_a_changed_body_or_another_key_does_not_fit_the_signature(database, receiver):
+    put(database, 1)
+    delivered(database, receiver.port)
+    (post,) = receiver.posts
+    assert post.is_signed()
+    assert not post._replace(body=post.body.replace(b"p1", b"p2")).is_signed()
+    assert not post.is_signed(key=bytes(32))
+
+
+@pytest.mark.parametrize("trouble", [500, 503, 429, 302, (200, {"hang_up": True})])
+def test_a_receiver_in_trouble_is_tried_again_with_the_same_id_and_order_is_kept(database, receiver, trouble):
+    for number in range(3):
+        put(database, number)
+    receiver.answers = [trouble if isinstance(trouble, int) else (trouble[0], dict(trouble[1])) for _ in range(3)]
+    delivered(database, receiver.port)
+    assert seqs(receiver.posts) == [0, 0, 0, 0, 1, 2]
+    assert len({post.id for post in receiver.posts}) == 3
+    assert all(post.is_signed() for post in receiver.posts)
+
+
+def test_waits_grow_and_are_spread(database, receiver):
+    put(database, 1)
+    receiver.answers = [500] * 5
+    delivered(database, receiver.port)
+    waits = [after.at - before.at for before, after in zip(receiver.posts, receiver.posts[1:], strict=False)]
+    assert waits[4] > waits[0]
+    assert waits[4] >= 0.08  # half of what the fifth wait may be at most
+
+
+def test_a_notice_that_is_refused_holds_up_no_other(database, receiver):
+    for number in range(3):
+        put(database, number)
+    receiver.answers = [400, 204, 204, 422]
+    delivered(database, receiver.port)
+    assert seqs(receiver.posts) == [0, 1, 2, 0, 0]
+
+
+def test_a_receiver_that_comes_back_gets_everything(database):
+    for number in range(3):
+        put(database, number)
+    with receiving() as away:
+        port = away.port
+
+    async def run():
+        async with running(database, port):
+            await asyncio.sleep(0.1)
+            assert outbox.depth(database).waiting == 3
+            with receiving(port=port) as back:
+                await asyncio.to_thread(back.wait, 3)
+                return seqs(back.posts)
+
+    assert asyncio.run(run()) == [0, 1, 2]
+
+
+def test_a_new_notice_is_delivered_at_once_when_the_sender_is_woken(database, receiver, monkeypatch):
+    monkeypatch.setattr(senders, "LOOK_SECONDS", 60.0)
+
+    async def run():
+        async with running(database, receiver.port) as sender:
+            await asyncio.sleep(0.1)
+            put(database, 1)
+            sender.wake()
+            await asyncio.to_thread(receiver.wait, 1, 5)
+
+    asyncio.run(run())
+
+
+def test_what_nobody_took_for_a_week_is_given_up_and_counted(database, receiver):
+    before = senders.metrics.NOTICES.labels("given_up")._value.get()
+    put(database, 1, datetime.now(UTC) - timedelta(days=8))
+    put(database, 2)
+    delivered(database, receiver.port)
+    assert seqs(receiver.posts) == [2]
+    assert senders.metrics.NOTICES.labels("given_up")._value.get() == before + 1
+
+
+def test_a_slow_receiver_holds_up_nothing_else_in_the_loop(database, receiver):
+    put(database, 1)
+    receiver.answers = [(204, {"seconds": 1.0})]
+
+    async def run():
+        async with running(database, receiver.port):
+            longest = 0.0
+            while outbox.depth(database).waiting:
+                began = time.perf_counter()
+                await asyncio.sleep(0.001)
+                longest = max(longest, time.perf_counter() - began)
+            return longest
+
+    assert asyncio.run(run()) < 0.5
+
+
+def test_no_secret_and_no_path_is_logged(database, receiver, capsys):
+    put(database, 1)
+    receiver.answers = [500, 404]
+
+    async def run():
+        sender = Sender(database, Hook.of(f"http://127.0.0.1:{receiver.port}/T0KEN", SECRET), "1.0")
+        task = asyncio.create_task(sender.run())
+        await asyncio.to_thread(receiver.wait, 3)
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+    asyncio.run(run())
+    said = "".join(capsys.readouterr())
+    assert "notice not delivered" in said
+    for secret in (SECRET, SECRET.removeprefix("whsec_"), base64.b64decode(SECRET[6:]).hex(), "T0KEN"):
+        assert secret not in said

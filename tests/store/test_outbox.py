@@ -1,0 +1,160 @@
+"""The outbox: notices are written with the events they follow from, or not at all; on both databases."""
+
+import json
+from uuid import uuid4
+
+import psycopg
+import pytest
+from sqlalchemy import func, select, text
+
+from jackpot.core.commands import Actor, CreateJackpot, LinkTable, OpenRound, ReportMalfunction, ResumeTable, Role
+from jackpot.core.notices import Notice, NoticeType, Notified
+from jackpot.core.state import Config
+from jackpot.store import outbox, tables
+from jackpot.store.backup import backup, restore
+from jackpot.store.book import Book, SiteBook
+from jackpot.store.database import Database
+from jackpot.store.errors import StoreError
+from jackpot.store.notes import Signer
+from jackpot.store.schema import migrate
+from rules.prizes import FixedFrom
+
+AT = "2026-11-15T09:30:0{}.000Z"
+MANAGER, DEALER = Actor("max", Role.MANAGER), Actor("dealer")
+CONFIG = Config(1, 200, 7_000, 3_000, 0, FixedFrom.RESERVE, ())
+TABLES = ("t1", "t2", "t3")
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def database(request, tmp_path):
+    url = f"sqlite:///{tmp_path / 'store.db'}"
+    if request.param == "postgresql":
+        server, name = request.getfixturevalue("postgres_url"), f"outbox_{uuid4().hex}"
+        with psycopg.connect(server, autocommit=True) as connection:
+            connection.execute(f"CREATE DATABASE {name}")
+        url = server.replace("/postgres", f"/{name}")
+    made = Database(url)
+    migrate(made)
+    yield made
+    made.close()
+
+
+def opened(database, notified):
+    book = Book.open(database, "main", "test", notified=notified)
+    created = CreateJackpot(AT.format(0), MANAGER, "main", "canberra-poker-2016", CONFIG, "mia", 1_000_000, 2_000_000)
+    book.ask([created, *(LinkTable(AT.format(0), MANAGER, table, 7) for table in TABLES)])
+    return book
+
+
+def malfunction(table, second):
+    return ReportMalfunction(AT.format(second), DEALER, table, "pad 2", f"dark {second}")
+
+
+def everything(database):
+    found, last = [], None
+    while page := outbox.waiting(database, last):
+        found += page
+        last = page[-1]
+    return found
+
+
+def test_a_notice_waits_from_the_commit_of_its_event_on_and_names_it(database):
+    book = opened(database, Notified("casino"))
+    (advance,) = everything(database)  # what was opened with is owed to the house
+    book.ask([malfunction("t1", 1)])
+    told = [notice for notice in everything(database) if notice.id != advance.id]
+    assert [(notice.type, notice.at, notice.chain) for notice in told] == [("table.suspended", AT.format(1), "main")]
+    body = json.loads(told[0].body)
+    assert (body["type"], body["timestamp"]) == ("table.suspended", AT.format(1))
+    assert body["data"] == {
+        "site": "casino", "jackpot": "main", "seq": book.chain.head.seq, "table": "t1", "round": 0,
+        "cause": "dealer_report", "equipment": "pad 2", "note": "dark 1",
+    }  # fmt: skip
+    assert told[0].id.startswith(f"msg_{book.chain.head.hash.hex()[:40]}")
+    assert book.noticed == 2
+
+
+def test_the_event_and_its_notice_are_written_together_or_not_at_all(database):
+    book = opened(database, Notified("casino"))
+    before = len(everything(database))
+    with database.transaction() as connection:
+        connection.execute(text("ALTER TABLE outbox RENAME TO elsewhere"))
+    with pytest.raises(StoreError):
+        book.ask([malfunction("t1", 1)])
+    with database.transaction() as connection:
+        connection.execute(text("ALTER TABLE elsewhere RENAME TO outbox"))
+    assert len(everything(database)) == before
+    book.ask([malfunction("t1", 1)])
+    with database.reader() as connection:
+        events = select(func.count()).where(tables.events.c.type == "table_suspended")
+        assert connection.execute(events).scalar() == 1
+    assert len(everything(database)) == before + 1
+
+
+def test_where_nobody_is_notified_nothing_is_kept(database):
+    book = opened(database, None)
+    book.ask([malfunction("t1", 1)])
+    assert outbox.depth(database) == (0, None)
+
+
+def test_notices_are_read_oldest_first_page_by_page_and_removed_one_by_one(database, monkeypatch):
+    monkeypatch.setattr(outbox, "AT_ONCE", 2)
+    book = opened(database, Notified("casino"))
+    outbox.remove(database, everything(database)[0].id)
+    for second, table in [(5, "t2"), (3, "t1"), (4, "t3")]:
+        book.ask([malfunction(table, second)])
+    for table in TABLES:
+        book.ask(
+            [ResumeTable(AT.format(6), MANAGER, table), malfunction(table, 6), OpenRound(AT.format(7), DEALER, "t1")]
+        )
+    found = everything(database)
+    assert [notice.at for notice in found] == [AT.format(second) for second in (3, 4, 5, 6, 6, 6)]
+    assert len({notice.id for notice in found}) == 6
+    assert outbox.depth(database) == (6, AT.format(3))
+    outbox.remove(database, found[0].id)
+    assert everything(database) == found[1:]
+
+
+def test_what_is_too_old_or_too_much_is_given_up(database):
+    for second in range(6):
+        outbox.put(database, "casino", "main", second, Notice(NoticeType.TRAIL_WRONG, AT.format(second), {}))
+    assert outbox.give_up(database, AT.format(2), 3) == 3
+    assert [notice.at for notice in everything(database)] == [AT.format(second) for second in (3, 4, 5)]
+
+
+def test_the_same_finding_waits_once(database):
+    for second in range(2):
+        found = Notice(NoticeType.TRAIL_WRONG, AT.format(second), {"problem": "changed"})
+        outbox.put(database, "casino", "main", 7, found)
+    (notice,) = everything(database)
+    data = json.loads(notice.body)["data"]
+    assert data == {"site": "casino", "jackpot": "main", "seq": 7, "problem": "changed"}
+
+
+def test_a_store_from_before_the_outbox_is_brought_to_head_with_all_it_holds(tmp_path, database):
+    from alembic import command
+
+    from jackpot.store import schema
+
+    with database.transaction() as connection:
+        tables.outbox.drop(connection)
+        config = schema._config()
+        config.attributes["connection"] = connection
+        command.stamp(config, "0001")
+    with pytest.raises(StoreError, match="run jackpot migrate"):
+        schema.require_head(database)
+    assert migrate(database) == ("0001", schema.head())
+    book = opened(database, Notified("casino"))
+    assert book.noticed == 1
+
+
+def test_old_news_is_not_brought_back_by_a_backup(database, tmp_path):
+    signer = Signer.new("casino")
+    SiteBook.open(database, "test")
+    book = opened(database, Notified("casino"))
+    book.ask([malfunction("t1", 1)])
+    backup(database, tmp_path / "copy.db", signer)
+    copy = Database(f"sqlite:///{tmp_path / 'restored.db'}")
+    restore(copy, tmp_path / "copy.db", signer.verifier)
+    assert outbox.depth(copy) == (0, None)
+    copy.close()

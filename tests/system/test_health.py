@@ -1,0 +1,167 @@
+"""/livez and /readyz of a real daemon: open to all, there from the first moment, and they name what is not ready."""
+
+import json
+import os
+import socket
+import urllib.error
+import urllib.request
+
+import postgres
+import pytest
+from machinery import LIMIT_SECONDS, free_port, mosquitto, takes_connections, wait_until
+from sqlalchemy import text
+
+from jackpot.store.database import Database
+from jackpot.systemd import tell
+
+PARTS = ["store", "schema", "broker", "lease", "jackpot/main", "audit"]
+
+
+def get(site, path, method="GET"):
+    """(status, answer, headers) of an open path; no sign-in."""
+    request = urllib.request.Request(f"http://127.0.0.1:{site.http}{path}", method=method)
+    try:
+        with urllib.request.urlopen(request, timeout=LIMIT_SECONDS) as reply:
+            return reply.status, json.loads(reply.read() or "null"), reply.headers
+    except urllib.error.HTTPError as error:
+        return error.code, json.loads(error.read() or "null"), error.headers
+
+
+def unready(site):
+    """Which parts are not ready."""
+    _, told, _ = get(site, "/readyz")
+    return {name for name, part in told["parts"].items() if not part["ready"]}
+
+
+def behind_its_back(site, *statements):
+    database = Database(site.database)
+    with database.transaction() as connection:
+        for statement in statements:
+            connection.execute(text(statement))
+    database.close()
+
+
+def test_a_daemon_that_serves_is_live_and_ready_and_names_each_part(new_site, mosquitto_port):
+    site = new_site(mosquitto_port)
+    site.start()
+    assert get(site, "/livez")[:2] == (200, {"live": True})
+    status, told, headers = get(site, "/readyz")
+    assert (status, told["ready"], list(told["parts"])) == (200, True, PARTS)
+    assert all(part["ready"] and part["says"] for part in told["parts"].values())
+    assert headers["cache-control"] == "no-store"
+    for path in ("/livez", "/readyz"):
+        assert get(site, path, "HEAD")[:2] == (200, None)
+
+
+def test_a_daemon_that_waits_for_its_broker_says_so_and_answers_nothing_else_yet(new_site, tmp_path):
+    port = free_port()
+    site = new_site(port)
+    site.start(wait=False)
+    wait_until(lambda: takes_connections(site.http))
+    assert get(site, "/livez")[0] == 200
+    status, told, headers = wait_until(lambda: get(site, "/readyz"))
+    assert (status, told["code"], headers["content-type"]) == (503, "not_ready", "application/problem+json")
+    wait_until(lambda: unready(site) == {"broker", "lease", "jackpot/main"}, "the store to be ready")
+    assert "broker" in get(site, "/readyz")[1]["detail"]
+    status, told, headers = get(site, "/api/v1/tables")
+    assert (status, told["code"], headers["retry-after"]) == (503, "starting", "2")
+    with mosquitto(tmp_path, port):
+        site.wait_ready()
+        assert get(site, "/readyz")[0] == 200
+        assert get(site, "/api/v1/nonsense")[0] == 401
+
+
+def test_a_broker_that_is_lost_is_named_until_it_is_back(new_site, tmp_path):
+    port = free_port()
+    with mosquitto(tmp_path, port):
+        site = new_site(port)
+        site.start()
+        assert unready(site) == set()
+        assert site.metric('jackpot_broker_connected{jackpot="main"}') == 1
+    wait_until(lambda: unready(site) == {"broker", "jackpot/main"}, "the loss to be seen")
+    assert get(site, "/readyz")[0] == 503
+    assert get(site, "/livez")[0] == 200
+    assert site.metric('jackpot_broker_connected{jackpot="main"}') == 0
+    with mosquitto(tmp_path, port):
+        wait_until(lambda: get(site, "/readyz")[0] == 200, "to be ready again")
+        assert site.metric('jackpot_broker_connections_total{jackpot="main"}') == 2
+
+
+def test_a_store_that_is_away_is_named_and_the_daemon_lives(new_site, mosquitto_port, new_client):
+    with postgres.restartable() as server:
+        site = new_site(mosquitto_port, database=server.url)
+        site.start()
+        assert get(site, "/readyz")[0] == 200
+        server.stop()
+        wait_until(lambda: "store" in unready(site), "the loss to be seen")
+        assert get(site, "/readyz")[0] == 503
+        assert get(site, "/livez")[0] == 200
+        server.start()
+        wait_until(lambda: get(site, "/readyz")[0] == 200, "to be ready again")
+        site.stop()
+
+
+def test_a_lease_that_another_has_taken_and_a_schema_of_another_program_are_named(new_site, mosquitto_port):
+    site = new_site(mosquitto_port)
+    site.start()
+    behind_its_back(site, "UPDATE chains SET epoch = epoch + 1 WHERE chain = 'main'")
+    wait_until(lambda: unready(site) == {"lease"}, "the lease to be seen")
+    behind_its_back(site, "UPDATE chains SET epoch = epoch - 1 WHERE chain = 'main'")
+    wait_until(lambda: unready(site) == set(), "the lease to be ours again")
+    behind_its_back(site, "UPDATE alembic_version SET version_num = '9999'")
+    wait_until(lambda: "schema" in unready(site), "the schema to be seen")
+
+
+def test_a_trail_that_is_wrong_is_said_but_takes_the_console_from_nobody(new_site, mosquitto_port):
+    site = new_site(mosquitto_port, VERIFY_MINUTES=0.005)
+    site.start()
+    wait_until(lambda: site.metric('jackpot_audit_verified_seq{jackpot="main"}') == site.head(), "the verification")
+    assert get(site, "/readyz")[1]["parts"]["audit"]["says"].startswith("verified at 20")
+    behind_its_back(
+        site,
+        "DROP TRIGGER events_no_update",
+        "UPDATE events SET actor = 'nobody' WHERE chain = 'main' AND seq = 2",
+        "UPDATE balances SET balance_cents = balance_cents + 1 WHERE chain = 'main' AND account = 'reserve'",
+    )
+    wait_until(lambda: unready(site) == {"audit"}, "the verification")
+    status, told, _ = get(site, "/readyz")
+    assert (status, told["ready"]) == (200, True)
+    assert "main at" in told["parts"]["audit"]["says"]
+    assert site.metric('jackpot_audit_wrong{jackpot="main"}') == 1
+    assert site.metric('jackpot_audit_wrong{jackpot="site"}') == 0
+    assert '"trail wrong"' in site.log
+
+
+@pytest.fixture
+def systemd(tmp_path):
+    """What systemd would hear."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as heard:
+        heard.bind(str(tmp_path / "notify"))
+        heard.settimeout(LIMIT_SECONDS)
+        yield heard
+
+
+def test_nobody_waits_for_a_listener_that_does_not_listen(systemd, monkeypatch):
+    monkeypatch.setitem(os.environ, "NOTIFY_SOCKET", systemd.getsockname())
+    for _ in range(1_000):
+        tell("WATCHDOG=1")
+    assert systemd.recv(1_000) == b"WATCHDOG=1"
+    systemd.close()
+    tell("WATCHDOG=1")
+
+
+def test_systemd_hears_when_it_is_ready_that_its_loop_turns_and_when_it_stops(
+    new_site, mosquitto_port, systemd, monkeypatch
+):
+    monkeypatch.setitem(os.environ, "NOTIFY_SOCKET", systemd.getsockname())
+    monkeypatch.setitem(os.environ, "WATCHDOG_USEC", "200000")
+    site = new_site(mosquitto_port)
+    site.start(wait=False)
+    said = [systemd.recv(1_000).decode()]
+    while not said[-1].startswith("READY=1"):
+        said.append(systemd.recv(1_000).decode())
+    assert said[-1] == "READY=1\nSTATUS=serving main"
+    assert [systemd.recv(1_000) for _ in range(3)] == [b"WATCHDOG=1"] * 3
+    site.stop()
+    while said[-1] != "STOPPING=1":
+        said.append(systemd.recv(1_000).decode())

@@ -1,0 +1,198 @@
+"""Supervisors are told by webhook: from a real daemon to a real receiver, through its failures and through kill -9."""
+
+import statistics
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from machinery import free_port, wait_until
+from sqlalchemy import text
+
+sys.path.append(str(Path(__file__).parent.parent / "notify"))
+from receiver import SECRET, receiving
+
+from jackpot.store import outbox
+from jackpot.store.database import Database
+
+EVERYTHING = ("tables/#", "jackpots/#")
+ROYAL = ["As", "Ks", "Qs", "Js", "Ts"]
+FLUSH = ["Kh", "Jh", "4h", "3h", "2h"]
+
+
+@pytest.fixture
+def receiver():
+    with receiving() as made:
+        yield made
+
+
+@pytest.fixture
+def new_floor(new_site, new_client, mosquitto_port):
+    """Makes a daemon that posts to this port, and a client that hears everything it says."""
+
+    def make(port, **settings):
+        settings = {"WEBHOOK_URL": f"http://127.0.0.1:{port}/pit", "WEBHOOK_SECRET": SECRET, **settings}
+        site = new_site(mosquitto_port, **settings)
+        client = new_client(mosquitto_port, site.id, *EVERYTHING)
+        site.start()
+        return site, client
+
+    return make
+
+
+def play(client, table, number, cards):
+    """A round with one hand in it."""
+    name = f"{table}-{number}"
+    client.command(table, f"{name}-open", "open_round")
+    client.wager(table, 3, f"{name}-w", number)
+    client.command(table, f"{name}-close", "close_wagers", round=number)
+    client.command(table, f"{name}-declare", "declare", round=number, box=3, cards=cards)
+    client.command(table, f"{name}-settle", "settle", round=number)
+
+
+def malfunction(client, table):
+    client.command(table, f"{table}-broken", "report_malfunction", equipment="pad 2", note="dark")
+
+
+def types(posts):
+    return [post.told["type"] for post in posts]
+
+
+def waiting(site):
+    database = Database(site.database)
+    try:
+        return outbox.depth(database).waiting
+    finally:
+        database.close()
+
+
+def test_a_pending_win_a_malfunction_an_advance_and_a_low_reserve_are_told(new_floor, receiver):
+    site, client = new_floor(receiver.port, RESERVE_FLOOR_CENTS=1_995_000)
+    assert site.metric("jackpot_reserve_floor_cents") == 1_995_000
+    play(client, "t1", 1, ROYAL)  # its reset takes ten thousand dollars from the reserve
+    malfunction(client, "t2")
+    posts = receiver.wait(3)
+    assert types(posts) == ["win.pending", "reserve.low", "table.suspended"]
+    assert all(post.is_signed() and post.path == "/pit" for post in posts)
+    win, low, broken = (post.told["data"] for post in posts)
+    assert win == {
+        "site": site.id, "jackpot": "main", "table": "t1", "round": 1, "seq": win["seq"],
+        "payouts": [
+            {"box": 3, "hand": "royal_flush", "amount_cents": 1_000_140, "clause": "NI2016-268 r 11.1(a)"}
+        ],
+    }  # fmt: skip
+    assert low["reserve_cents"] == 1_000_060 < low["reserve_floor_cents"]
+    assert (broken["table"], broken["cause"], broken["note"]) == ("t2", "dealer_report", "dark")
+    play(client, "t3", 1, ROYAL)  # and this one nearly all that is left
+    assert types(receiver.wait(4))[3:] == ["win.pending"]
+    assert site.act("rounds/t3/1/confirm")[0] == 200
+    play(client, "t3", 2, ROYAL)
+    posts = receiver.wait(6)
+    assert types(posts)[4:] == ["win.pending", "house.advanced"]
+    advanced = posts[5].told["data"]
+    assert advanced["owed_cents"] == 3_000_000 + advanced["advanced_cents"]
+    wait_until(lambda: site.metric('jackpot_webhook_notices_total{outcome="delivered"}') == 6)
+    wait_until(lambda: waiting(site) == 0)
+    assert site.metric("jackpot_webhook_oldest_age_seconds") == 0
+    assert SECRET.removeprefix("whsec_") not in site.log
+    assert "/pit" not in site.log
+
+
+def test_after_500s_and_a_kill_everything_is_told_with_one_id_each(new_floor, receiver):
+    receiver.answers = [500] * 1_000
+    site, client = new_floor(receiver.port)
+    malfunction(client, "t1")
+    play(client, "t2", 1, ROYAL)
+    failed = receiver.wait(2, status=500)
+    wait_until(lambda: site.metric('jackpot_webhook_notices_total{outcome="failed"}') >= 2)
+    wait_until(lambda: site.metric("jackpot_webhook_waiting_notices") == 2)
+    assert site.metric("jackpot_webhook_oldest_age_seconds") > 0
+    site.kill()
+    receiver.answers = []
+    site.start()
+    done = receiver.wait(2, status=204)
+    wait_until(lambda: waiting(site) == 0)
+    assert types(done) == ["table.suspended", "win.pending"]
+    assert failed[0].id == done[0].id
+    assert len({post.id for post in receiver.posts}) == 2
+    assert len(receiver.wait(2, status=204)) == 2
+    assert site.verified()
+
+
+def test_a_daemon_killed_between_the_post_and_its_note_tells_again_with_the_same_id(new_floor, receiver):
+    """The receiver has it, the outbox does not know yet: at least once, and known by its id."""
+    receiver.answers = [(204, {"seconds": 30})]
+    site, client = new_floor(receiver.port)
+    malfunction(client, "t1")
+    receiver.wait(1)
+    site.kill()
+    site.start()
+    first, again = receiver.wait(2)
+    assert (first.id, first.body) == (again.id, again.body)
+    wait_until(lambda: waiting(site) == 0)
+
+
+def test_a_receiver_that_is_not_there_delays_no_lamp(new_floor, receiver):
+    """Nobody there, then somebody who takes the connection and never answers."""
+    port = free_port()
+    _, client = new_floor(port)
+    for table in ("t1", "t2"):
+        malfunction(client, table)
+
+    def lamps(number):
+        client.command("t3", f"open-{number}", "open_round")
+        took = []
+        for box in range(1, 8):
+            began = time.perf_counter()
+            assert client.wager("t3", box, f"w{number}", number)["lit"]
+            took.append(time.perf_counter() - began)
+        client.command("t3", f"void-{number}", "void_round", round=number, reason="a test")
+        return statistics.median(took)
+
+    assert lamps(1) < 0.5
+    with receiving(port=port) as silent:
+        silent.answers = [(204, {"seconds": 5})]
+        silent.wait(1)
+        assert lamps(2) < 0.5
+        assert types(silent.wait(2)) == ["table.suspended", "table.suspended"]
+
+
+def test_a_trail_that_is_wrong_is_told_once(new_floor, receiver):
+    site, client = new_floor(receiver.port, VERIFY_MINUTES=0.005)
+    client.command("t1", "c1", "open_round")
+    wait_until(lambda: site.metric('jackpot_audit_verified_seq{jackpot="main"}') == site.head(), "the verification")
+    database = Database(site.database)
+    with database.transaction() as connection:
+        connection.execute(text("UPDATE balances SET balance_cents = 1 WHERE account = 'reserve'"))
+    database.close()
+    (post,) = receiver.wait(1)
+    assert (post.told["type"], post.told["data"]["jackpot"]) == ("trail.wrong", "main")
+    assert "the balance of reserve is 1" in post.told["data"]["problem"]
+    again = site.log.count('"trail wrong"') + 2
+    wait_until(lambda: site.log.count('"trail wrong"') >= again, "two more verifications")
+    assert len(receiver.posts) == 1
+
+
+REFUSED = [
+    ({"WEBHOOK_URL": "http://127.0.0.1/x"}, "a webhook needs a secret"),
+    ({"WEBHOOK_URL": "nonsense", "WEBHOOK_SECRET": SECRET}, "webhook_url is not understood"),
+    ({"WEBHOOK_URL": "http://h/", "WEBHOOK_SECRET_FILE": "missing"}, "webhook_secret_file"),
+]
+
+
+def test_a_webhook_that_cannot_work_is_refused_at_the_start(new_site, mosquitto_port):
+    site = new_site(mosquitto_port)
+    usual = site.settings
+    for settings, problem in REFUSED:
+        site.settings = usual | settings
+        done = site.run("serve")
+        assert (done.returncode, problem in done.stderr) == (2, True), done.stderr
+
+
+def test_the_secret_may_stand_in_a_file(new_floor, receiver, tmp_path):
+    file = tmp_path / "secret"
+    file.write_text(f"{SECRET}\n")
+    _, client = new_floor(receiver.port, WEBHOOK_SECRET="", WEBHOOK_SECRET_FILE=file)
+    malfunction(client, "t1")
+    (post,) = receiver.wait(1)
+    assert post.is_signed()

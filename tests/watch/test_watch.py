@@ -1,0 +1,179 @@
+"""The process beside the daemon: it verifies, tells, yields to everything else, and never outlives its daemon."""
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+import time
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+from sqlalchemy import text
+
+from jackpot import metrics
+from jackpot.core.commands import CONTROLLER
+from jackpot.core.site import StartSoftware
+from jackpot.store.book import SiteBook
+from jackpot.store.database import Database
+from jackpot.store.notes import Signer
+from jackpot.store.schema import migrate
+from jackpot.watch import trail as trails
+from jackpot.watch.beside import Order
+from jackpot.watch.trail import TrailWatch
+
+AT = "2026-11-15T09:30:00.000Z"
+LIMIT_SECONDS = 30
+REPO = Path(__file__).parent.parent.parent
+
+
+@pytest.fixture
+def site(tmp_path):
+    database = Database(f"sqlite:///{tmp_path / 'store.db'}")
+    migrate(database)
+    yield SiteBook.open(database, "test")
+    database.close()
+
+
+def add(site, name):
+    site.ask(StartSoftware(AT, CONTROLLER, name, "digest"))
+
+
+class Heard:
+    """A watch over a site's trail, and what it called wrong."""
+
+    def __init__(self, site, seconds=0.1):
+        self.wrong = []
+        self._order = Order(site.chain.database.url, str(Signer("casino", bytes(32)).verifier), seconds)
+        self.watch = TrailWatch(self._order, self._hear)
+
+    async def _hear(self, verified):
+        self.wrong.append(verified)
+
+    @asynccontextmanager
+    async def running(self):
+        task = asyncio.create_task(self.watch.run(["site"]))
+        try:
+            yield self
+        finally:
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+
+    async def until(self, holds):
+        async with asyncio.timeout(LIMIT_SECONDS):
+            while not holds():  # noqa: ASYNC110 - what is waited for is told by no event
+                await asyncio.sleep(0.01)
+
+    def events(self):
+        return self.watch.found["site"].verified.events if self.watch.found else 0
+
+
+def lives(process):
+    """Whether a process is there and is not merely waiting to be buried."""
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+def value(metric, *labels):
+    return metric.labels(*labels)._value.get()
+
+
+def test_every_chain_is_verified_at_first_and_what_is_new_from_then_on(site):
+    async def run():
+        add(site, "1.0")
+        async with Heard(site).running() as heard:
+            await heard.until(lambda: heard.events() == 1)
+            assert heard.watch.found["site"].whole
+            add(site, "1.1")
+            await heard.until(lambda: heard.events() == 2)
+            assert not heard.watch.found["site"].whole
+            assert (value(metrics.VERIFIED_SEQ, "site"), value(metrics.AUDIT_WRONG, "site")) == (2, 0)
+            assert value(metrics.VERIFIED_AT, "site") > 1_700_000_000
+            heard.watch.ask_for_all()
+            await heard.until(lambda: heard.watch.found["site"].whole)
+            assert heard.wrong == []
+
+    asyncio.run(run())
+
+
+def test_what_is_wrong_is_told_once_and_counted_until_it_is_mended(site):
+    async def run():
+        add(site, "1.0")
+        async with Heard(site).running() as heard:
+            await heard.until(lambda: heard.events() == 1)
+            with site.chain.database.transaction() as connection:
+                connection.execute(text("UPDATE states SET body = '{}' WHERE chain = 'site'"))
+            await heard.until(lambda: heard.wrong)
+            first = heard.watch.found["site"].at
+            await heard.until(lambda: heard.watch.found["site"].at > first)
+            assert [wrong.wrong_seq for wrong in heard.wrong] == [1]
+            assert value(metrics.AUDIT_WRONG, "site") == 1
+
+    asyncio.run(run())
+
+
+def test_a_store_that_is_away_is_counted_and_verified_when_it_is_back(site, tmp_path):
+    async def run():
+        add(site, "1.0")
+        async with Heard(site).running() as heard:
+            await heard.until(lambda: heard.events() == 1)
+            before = value(metrics.ERRORS, "site", "verification")
+            with site.chain.database.transaction() as connection:
+                connection.execute(text("ALTER TABLE checkpoints RENAME TO elsewhere"))
+            await heard.until(lambda: value(metrics.ERRORS, "site", "verification") > before)
+            with site.chain.database.transaction() as connection:
+                connection.execute(text("ALTER TABLE elsewhere RENAME TO checkpoints"))
+            add(site, "1.1")
+            await heard.until(lambda: heard.events() == 2)
+            assert heard.wrong == []
+
+    asyncio.run(run())
+
+
+def test_it_has_the_lowest_priority_is_started_again_and_ends_with_its_watch(site, monkeypatch):
+    monkeypatch.setattr(trails, "AGAIN_SECONDS", 0.01)
+
+    async def run():
+        add(site, "1.0")
+        async with Heard(site).running() as heard:
+            await heard.until(lambda: heard.events() == 1)
+            first = heard.watch._process.pid
+            assert os.getpriority(os.PRIO_PROCESS, first) == 19
+            os.kill(first, signal.SIGKILL)
+            await heard.until(lambda: heard.watch._process is not None and heard.watch._process.pid != first)
+            add(site, "1.1")
+            await heard.until(lambda: heard.events() == 2)
+            return heard.watch._process.pid
+
+    assert not lives(asyncio.run(run()))
+
+
+def test_it_ends_when_its_daemon_is_killed():
+    """Nobody closes anything for a daemon that was killed, but the kernel its pipes."""
+    order = Order("sqlite:////nowhere/store.db", str(Signer("casino", bytes(32)).verifier), 60)
+    program = f"""
+import json, subprocess, sys
+beside = subprocess.Popen([sys.executable, "-m", "jackpot.watch.beside"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+beside.stdin.write(json.dumps({order._asdict()!r}).encode() + b"\\n")
+beside.stdin.flush()
+assert b"failed" in beside.stdout.readline()
+print(beside.pid, flush=True)
+sys.stdin.read()
+"""
+    environment = {**os.environ, "PYTHONPATH": str(REPO)}
+    daemon = subprocess.Popen(
+        [sys.executable, "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment
+    )
+    beside = int(daemon.stdout.readline())
+    assert lives(beside)
+    daemon.kill()
+    daemon.wait()
+    daemon.stdin.close()
+    daemon.stdout.close()
+    until = time.monotonic() + LIMIT_SECONDS
+    while lives(beside):
+        assert time.monotonic() < until
+        time.sleep(0.01)
