@@ -407,11 +407,13 @@ def test_a_configuration_takes_two_managers(staged, look, forgiven):
     forgiven.add("403")
     assert answer_of(first, f"/api/v1/configs/main/{proposal['number']}/approve", {}) == [403, "same_person"]
 
+    form.get_by_label("Reason").fill("The next wish")
     theirs = second.locator("article.proposed", has_text="Busy Fridays")  # by itself, without a reload
     theirs.get_by_role("button", name="Approve").click()
     do_it(second)
     theirs.wait_for(state="detached")
     first.locator("#config > dl").get_by_text("$5.00").wait_for()
+    assert form.get_by_label("Reason").input_value() == "The next wish", "nobody loses what they are writing"
     approved = staged.get("configs")
     assert (approved["in_force"], approved["versions"][-1]["jackpot_bps"]) == (3, 9750)
 
@@ -455,6 +457,27 @@ def test_a_form_says_what_is_wrong_and_what_is_not_reached(look, forgiven):
     form.get_by_text("The controller is not reached.").wait_for()
 
 
+def test_a_form_that_is_sent_again_because_nobody_knows_acts_once(staged, look, forgiven):
+    forgiven.add("ERR_FAILED")
+    page = look("manager2", "/changes")
+    form = page.locator("#adjustment-form")
+    form.get_by_label("Amount, dollars").fill("7")
+    form.get_by_label("Reason").fill("Sent twice")
+
+    def lose_the_answer(route):
+        route.fetch()
+        route.abort()
+
+    page.route("**/api/v1/adjustments", lose_the_answer)
+    form.get_by_role("button", name="Propose").click()
+    form.get_by_text("Try again: it acts once.").wait_for()
+    page.unroute("**/api/v1/adjustments")
+    form.get_by_role("button", name="Propose").click()
+    page.get_by_text("Done: an adjustment is proposed.").wait_for()
+    waiting = staged.get("adjustments")["proposals"]
+    assert [told["body"]["amount_cents"] for told in waiting if told["reason"] == "Sent twice"] == [700]
+
+
 # Operators.
 
 
@@ -463,7 +486,7 @@ def test_an_operator_is_added_renewed_and_revoked(staged, look):
     page.get_by_role("button", name="Add an auditor or a supervisor").click()
     page.get_by_role("dialog").get_by_label("Name").fill("sasha")
     page.get_by_role("dialog").get_by_role("button", name="Do it").click()
-    token = page.get_by_role("dialog").get_by_label("Token")
+    token = page.get_by_role("dialog").get_by_label("Token", exact=True)
     token.wait_for()
     staged.tokens["sasha"] = token.input_value()
     assert staged.get("session", "sasha")["role"] == "supervisor"
@@ -489,7 +512,7 @@ def test_a_manager_takes_two_managers(staged, look, forgiven):
     second = look("manager2", "/operators")
     second.locator("article.proposed", has_text="mia").get_by_role("button", name="Approve").click()
     second.get_by_role("dialog").get_by_role("button", name="Do it").click()
-    second.get_by_role("dialog").get_by_label("Token").wait_for()
+    second.get_by_role("dialog").get_by_label("Token", exact=True).wait_for()
     assert {row["name"]: row["role"] for row in staged.get("operators")}["mia"] == "manager"
 
 
@@ -498,7 +521,7 @@ def test_everybody_renews_their_own_token_and_signs_in_again(staged, look):
     page = look("ari", "/operators")
     page.get_by_role("button", name="Renew your token").click()
     page.get_by_role("dialog").get_by_role("button", name="Do it").click()
-    token = page.get_by_role("dialog").get_by_label("Token")
+    token = page.get_by_role("dialog").get_by_label("Token", exact=True)
     token.wait_for()
     fresh = token.input_value()
     page.get_by_role("button", name="I have taken it down").click()

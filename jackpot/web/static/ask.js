@@ -34,7 +34,7 @@ export function ask(button, done) {
     }
   });
   dialog.showModal();
-  (form.querySelector("input, select, textarea") ?? form.querySelector("button")).focus();
+  (form.querySelector("[autofocus]") ?? form.querySelector("input, select, textarea") ?? form.querySelector("button")).focus();
 }
 
 function said(form) {

@@ -40,8 +40,13 @@ function light(body = lit) {
   }
 }
 
+const SAID_MS = 8_000;
+let silence = 0;
+
 export function tell(text) {
   said.textContent = text;
+  clearTimeout(silence);
+  silence = setTimeout(() => (said.textContent = ""), SAID_MS);
 }
 
 function follow(then) {
