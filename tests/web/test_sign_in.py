@@ -5,7 +5,7 @@ import time
 import pytest
 from asking import Browser, problem, unique, wait_until
 
-from jackpot.web.porter import MOST_FAILURES, MOST_SIGN_INS
+from jackpot.web.door import MOST_FAILURES, MOST_SIGN_INS
 
 
 def code(answer):
@@ -183,7 +183,7 @@ def test_wrong_tokens_from_one_address_are_limited_and_told_to_the_entry_log_onc
     for _ in range(200):
         client.post("/api/v1/session", json={"token": "wrong"})
     began = time.monotonic()
-    wait_until(lambda: time.monotonic() - began > 2.5, "some looks of the porter", 5)
+    wait_until(lambda: time.monotonic() - began > 2.5, "some looks of the door", 5)
     assert api.entries("sign_in_refused") == told
     ((kind, actor, data),) = told
     assert (kind, actor, data["address"]) == ("sign_in_refused", "controller", address)
