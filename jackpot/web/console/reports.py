@@ -18,7 +18,7 @@ from jackpot.web.problems import Problem
 router = APIRouter(include_in_schema=False)
 
 LINES: Final = (
-    ("contribution_cents", "Contributions", "players' wagers"),
+    ("contribution_cents", "Contributions", "players’ wagers"),
     ("void_cents", "Voids", "wagers and prizes taken back"),
     ("prize_cents", "Prizes", "won from the pool"),
     ("correction_cents", "Corrections", "hands corrected by a supervisor"),
