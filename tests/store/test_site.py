@@ -144,6 +144,14 @@ def test_the_keeper_decides_anew_on_what_others_wrote_and_fences_them_off(keeper
     assert verified(database) == 5
 
 
+def test_the_keeper_refuses_nothing_for_want_of_what_others_wrote(keeper, database):
+    keeper.ask(add("ada")).result(10)
+    beside = SiteBook.open(database, "command line")
+    beside.ask(add("bea", key="k2"))
+    beside.chain.release()
+    assert keeper.ask(RevokeOperator(AT, MAX, "bea", "left")).result(10).answer == {"operator": "bea"}
+
+
 def test_the_keeper_marks_nobody_as_owner_so_that_the_command_line_works_beside_it(keeper, database):
     keeper.ask(add("ada")).result(10)
     with database.reader() as connection:
