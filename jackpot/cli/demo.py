@@ -6,7 +6,6 @@ import asyncio
 import json
 import os
 import shutil
-import signal
 import subprocess
 import sys
 import tempfile
@@ -24,7 +23,7 @@ from hardware_sim import Broker, Floor, Rig, Shoe, ask_books
 from hardware_sim.stage import Programme, ended_by_signals, new_screen, show
 from hardware_sim.view import money, reconciliation
 from jackpot.store.errors import StoreError
-from jackpot.wire.broker import free_port
+from jackpot.wire.broker import die_with_parent, free_port
 
 SITE: Final = "demo"
 SPEED: Final = 6.0
@@ -77,7 +76,6 @@ def demo(
     seed: Annotated[int, typer.Option(help="The same seed gives the same cards.")] = 7,
 ) -> int:
     """Run a broker, a store, the controller and a simulated floor, and watch it. Nothing is left behind."""
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # whenever it comes, the daemon and its folder go with us
     screen = new_screen()
     limit = seconds if seconds is not None or screen.is_terminal else UNWATCHED_SECONDS
     screen.print("Making a site, starting its broker and its controller …")
@@ -156,6 +154,7 @@ def daemon(tables: int) -> Iterator[Daemon]:
             serving = subprocess.Popen(
                 [sys.executable, "-m", "jackpot", "serve"],
                 cwd=folder, env={**os.environ, **own}, stderr=log, start_new_session=True,
+                preexec_fn=die_with_parent,  # noqa: PLW1509 - it starts before any thread does
             )  # fmt: skip
         try:
             _wait_until_serving(serving, folder / "serve.log")

@@ -43,7 +43,7 @@ def embedded(folder: Path, port: int = 0) -> Iterator[int]:
             stdout=log,
             stderr=log,
             start_new_session=True,
-            preexec_fn=_die_with_parent,  # noqa: PLW1509 - it starts before any thread does
+            preexec_fn=die_with_parent,  # noqa: PLW1509 - it starts before any thread does
         )
     try:
         _wait_until_ready(process, chosen, folder / "broker.log")
@@ -53,8 +53,8 @@ def embedded(folder: Path, port: int = 0) -> Iterator[int]:
         process.wait()
 
 
-def _die_with_parent() -> None:
-    """A broker must not outlive a controller that was killed: Linux can see to that."""
+def die_with_parent() -> None:
+    """A process must not outlive one that was killed beside it: Linux can see to that."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_SET_DEATH_SIGNAL, signal.SIGTERM)
 
