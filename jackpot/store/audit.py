@@ -111,8 +111,15 @@ def every_chain(connection: Connection) -> list[str]:
     """Every chain that anything speaks of: one that was struck off the list must not go unverified."""
     listed = select(tables.chains.c.chain).union(select(tables.events.c.chain))
     known = connection.execute(select(tables.states.c.body).where(tables.states.c.chain == SITE)).scalar_one_or_none()
-    jackpots = site_of(json.loads(known)).jackpots if known else ()
-    return sorted({SITE, *connection.execute(listed).scalars(), *jackpots})
+    return sorted({SITE, *connection.execute(listed).scalars(), *_jackpots_of(known)})
+
+
+def _jackpots_of(body: str | None) -> Iterable[str]:
+    """The jackpots that the site's state names; a state that cannot be read is told of when its chain is verified."""
+    try:
+        return site_of(json.loads(body)).jackpots if body else ()
+    except Exception:  # noqa: BLE001 - a forged state may break anything
+        return ()
 
 
 def export(database: Database, chain: str, path: Path, signer: Signer) -> int:
