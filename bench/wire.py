@@ -312,15 +312,19 @@ class Controller:
         self._environment = {
             **os.environ,
             "PYTHONPATH": str(HERE.parent),
-            "JACKPOT_HTTP": "",
+            "JACKPOT_HTTP": os.environ.get("BENCH_HTTP", ""),
             "JACKPOT_LOG_LEVEL": "info",
         }
         where = ["--site", SITE, "--tables", str(TABLES), "--boxes", str(BOXES), "--database", database]
-        self._run("init", *where, "--broker", f"mqtt://127.0.0.1:{port}")
+        made = self._run("init", *where, "--broker", f"mqtt://127.0.0.1:{port}", "--json")
+        self.token = next(iter(json.loads(made)["tokens"].values()))
 
-    def _run(self, *arguments: str) -> None:
+    def _run(self, *arguments: str) -> str:
         command = [sys.executable, "-m", "jackpot", *arguments]
-        subprocess.run(command, cwd=self.folder, env=self._environment, check=True, capture_output=True)
+        done = subprocess.run(
+            command, cwd=self.folder, env=self._environment, check=True, capture_output=True, text=True
+        )
+        return done.stdout
 
     @contextmanager
     def serving(self) -> Iterator[subprocess.Popen[bytes]]:

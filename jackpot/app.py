@@ -25,10 +25,11 @@ from jackpot.notify.sender import Sender
 from jackpot.settings import Settings, listen_address
 from jackpot.store import outbox
 from jackpot.store.audit import Verified, write_checkpoint
-from jackpot.store.book import Book, SiteBook, read_site
+from jackpot.store.book import Book
 from jackpot.store.chain import SITE
 from jackpot.store.database import Database
 from jackpot.store.errors import StoreError, Unreachable
+from jackpot.store.keeper import SiteKeeper
 from jackpot.store.notes import Signer
 from jackpot.store.schema import require_head
 from jackpot.watch.beside import Order
@@ -36,7 +37,10 @@ from jackpot.watch.trail import TrailWatch
 from jackpot.web.door import Door
 from jackpot.web.floor import Floor
 from jackpot.web.health import Health
-from jackpot.web.server import application, listening, metrics_server, serve
+from jackpot.web.live import Live
+from jackpot.web.porch import Porch
+from jackpot.web.server import Site, application, listening, metrics_server, serve
+from jackpot.web.verification import Verification
 from jackpot.wire.desk import Desk, seen_epoch
 from jackpot.wire.session import Address
 from jackpot.wire.topics import Topics
@@ -59,6 +63,7 @@ class Controller:
         self._hook = _hook(settings)
         self._sender: Sender | None = None
         self._databases: list[Database] = []
+        self._site: SiteKeeper | None = None
         self.desks: dict[str, Desk] = {}
         self.trail = TrailWatch(_order(settings, signer), self._trail_wrong)
 
@@ -70,16 +75,20 @@ class Controller:
                 database = self._database()
                 async with asyncio.TaskGroup() as group:
                     group.create_task(systemd.keep_telling(), name="systemd")
-                    door = self._open_door(group, where, database)
+                    porch = self._open_porch(group, where, database)
                     names = await self._until_reachable(partial(self._begin, database))
                     self._send_notices(group, database)
                     for name in names:
                         desk = self.desks[name] = await self._open(name)
                         group.create_task(desk.run(), name=f"desk-{name}")
-                    await self._serve(group, door, ready)
+                    await self._serve(group, porch, ready)
         except* StoreError as errors:
             raise _first(errors) from None
         finally:
+            for desk in self.desks.values():
+                desk.writer.stop()  # it has stopped already, unless its desk never ran
+            if self._site is not None:
+                await asyncio.to_thread(self._site.close)
             for database in self._databases:
                 database.close()
 
@@ -94,12 +103,12 @@ class Controller:
         open_things.callback(where.close)
         return where
 
-    def _open_door(self, group: asyncio.TaskGroup, where: socket.socket | None, database: Database) -> Door:
+    def _open_porch(self, group: asyncio.TaskGroup, where: socket.socket | None, database: Database) -> Porch:
         """Answer HTTP from now on: whoever looks after us wants to know what we wait for."""
-        door = Door(Health(database, self.desks, self.trail.found))
+        porch = Porch(Health(database, self.desks, self.trail.found))
         if where is not None:
-            group.create_task(serve(door, where), name="http")
-        return door
+            group.create_task(serve(porch, where, self._settings.trusted_proxies), name="http")
+        return porch
 
     def _send_notices(self, group: asyncio.TaskGroup, database: Database) -> None:
         metrics.BUILD.info({"version": software_version()})
@@ -108,9 +117,15 @@ class Controller:
             self._sender = Sender(database, self._hook, software_version())
             group.create_task(self._sender.run(), name="notices")
 
-    async def _serve(self, group: asyncio.TaskGroup, door: Door, ready: Callable[[Controller], None]) -> None:
-        floor = Floor(self._databases[0], {name: desk.writer for name, desk in self.desks.items()})
-        door.inside = application(floor, software_version(), door.health)
+    async def _serve(self, group: asyncio.TaskGroup, porch: Porch, ready: Callable[[Controller], None]) -> None:
+        database, keeper = self._databases[0], self._keeper()
+        live = Live(self.desks)
+        await self._until_reachable(partial(live.remember, database))
+        verification = Verification(database, self._signer.verifier, self.trail.found)
+        floor = Floor(database, self.desks, keeper, verification, self._settings.timezone)
+        door = Door(keeper)
+        porch.let_in(application(Site(floor, door, live, porch.health), software_version()))
+        group.create_task(door.watch(), name="door")
         for desk in self.desks.values():
             await desk.listening.wait()
         if self._settings.verify_minutes:
@@ -142,12 +157,15 @@ class Controller:
     def _begin(self, database: Database) -> tuple[str, ...]:
         """Check the schema, record which software this is, and say which jackpots there are."""
         require_head(database)
-        site = SiteBook.open(database, owner())
-        site.ask(StartSoftware(now(), CONTROLLER, software_version(), software_digest()))
-        site.chain.release()
-        write_checkpoint(database, SITE, self._signer)
-        with database.reader() as connection:
-            return read_site(connection).jackpots
+        keeper = SiteKeeper(database, owner(), partial(write_checkpoint, database, SITE, self._signer))
+        keeper.ask(StartSoftware(now(), CONTROLLER, software_version(), software_digest())).result()
+        self._site = keeper
+        return keeper.site.jackpots
+
+    def _keeper(self) -> SiteKeeper:
+        if self._site is None:
+            raise AssertionError("the site is read before anything is served")
+        return self._site
 
     async def _open(self, name: str) -> Desk:
         """Take a jackpot over at an epoch above the lease's and the broker's."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from datetime import UTC, datetime, timedelta
 
 
 def now() -> str:
@@ -12,6 +13,29 @@ def now() -> str:
         _second.number = seconds
         _second.text = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(seconds))
     return f"{_second.text}.{milliseconds:03d}Z"
+
+
+def in_days(days: int) -> str:
+    """The moment that many days from now."""
+    return in_seconds(86_400 * days)
+
+
+def in_seconds(seconds: float) -> str:
+    """The moment that many seconds from now."""
+    return _told(datetime.now(UTC) + timedelta(seconds=seconds))
+
+
+def moment(text: str) -> str:
+    """A moment as events tell it, whichever way RFC 3339 writes it; `ValueError` where it is none."""
+    try:
+        told = datetime.fromisoformat(text)
+        return _told(told.replace(tzinfo=told.tzinfo or UTC).astimezone(UTC))
+    except (ValueError, OverflowError):
+        raise ValueError(f"{text[:60]!r} is not a moment: write 2026-11-15T09:30:00Z") from None
+
+
+def _told(told: datetime) -> str:
+    return f"{told:%Y-%m-%dT%H:%M:%S}.{told.microsecond // 1_000:03d}Z".rjust(24, "0")
 
 
 class _Second:

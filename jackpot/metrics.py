@@ -66,3 +66,7 @@ NOTICES_WAITING = Gauge("jackpot_webhook_waiting_notices", "Notices not delivere
 NOTICES_AGE = Gauge("jackpot_webhook_oldest_age_seconds", "Since the oldest notice waits to be delivered; 0: none does")
 for _outcome in ("delivered", "failed", "refused", "given_up"):
     NOTICES.labels(_outcome)  # counts begin at zero, so that the first of each is seen as an increase
+
+# Whoever is fed live.
+SUBSCRIBERS = Gauge("jackpot_feed_subscribers", "Displays and consoles that are fed live")
+REFUSED_SUBSCRIBERS = Counter("jackpot_feed_refused", "Displays and consoles refused because too many are fed already")

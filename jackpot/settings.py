@@ -42,6 +42,7 @@ class Settings(BaseSettings):
     key_file: Path = Path("jackpot.key")
     timezone: str = "UTC"
     http: Listen = "127.0.0.1:8080"
+    trusted_proxies: Annotated[str, Field(description="addresses whose X-Forwarded-For is believed, with commas")] = ""
     metrics: Listen = ""
     verify_minutes: Annotated[float, Field(ge=0, le=1_440)] = 5
     reserve_floor_cents: Annotated[int, Field(ge=0)] = 0

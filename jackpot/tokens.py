@@ -4,9 +4,23 @@ from __future__ import annotations
 
 import secrets
 from hashlib import sha256
+from typing import Final
 
 from jackpot.core.answers import Error, Refused
 from jackpot.core.site import Operator, Site
+
+DAYS: Final = 365
+"""How long a token is worth something, unless somebody says otherwise."""
+MOST_DAYS: Final = 3_650
+
+
+class Expired(Refused):
+    """A token that was right once."""
+
+    def __init__(self, operator: Operator) -> None:
+        super().__init__(
+            Error.FORBIDDEN, f"the token of {operator.name} ended at {operator.expires_at}: a manager renews it"
+        )
 
 
 def new_token() -> str:
@@ -19,10 +33,12 @@ def token_hash(token: str) -> str:
     return sha256(token.encode(errors="surrogateescape")).hexdigest()
 
 
-def operator_of(site: Site, token: str) -> Operator:
-    """The operator a token belongs to."""
+def operator_of(site: Site, token: str, at: str) -> Operator:
+    """The operator a token belongs to at this moment."""
     hashed = token_hash(token)
     for operator in site.operators.values():
         if operator.active and secrets.compare_digest(operator.token_hash, hashed):
+            if operator.is_expired(at):
+                raise Expired(operator)
             return operator
     raise Refused(Error.FORBIDDEN, "this token belongs to no active operator: give one with --token or JACKPOT_TOKEN")

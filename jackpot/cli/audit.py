@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from datetime import UTC, date, datetime
+from datetime import date
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -13,6 +13,7 @@ from jackpot.cli.opening import DEFAULT_CONFIG, ConfigFile, Opened, opened
 from jackpot.cli.output import AsCsv, AsJson, Listing, console, money, print_json
 from jackpot.cli.output import table as table_of
 from jackpot.cli.queries import Before, Limit, TableOption
+from jackpot.clock import moment
 from jackpot.store import audit, queries, reports
 from jackpot.store.audit import Verified
 from jackpot.store.chain import SITE
@@ -140,15 +141,11 @@ def _chain(site: Opened, chain: str | None) -> str:
 
 
 def _moment(text: str | None) -> str | None:
-    """A moment as events tell it, whichever way RFC 3339 writes it."""
-    if text is None:
-        return None
+    """A moment as events tell it."""
     try:
-        moment = datetime.fromisoformat(text)
-        in_utc = moment.replace(tzinfo=moment.tzinfo or UTC).astimezone(UTC)
-    except (ValueError, OverflowError):
-        raise typer.BadParameter(f"{text!r} is not a moment: write 2026-11-15T09:30:00Z") from None
-    return in_utc.strftime("%Y-%m-%dT%H:%M:%S.%f")[:-3] + "Z"
+        return None if text is None else moment(text)
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from None
 
 
 def _day(day: str | None, zone: str) -> date:

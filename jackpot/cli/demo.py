@@ -6,6 +6,7 @@ import asyncio
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -45,6 +46,11 @@ class Daemon(NamedTuple):
     broker: str
     http: str
     supervisor_token: str
+    manager_tokens: tuple[str, str]
+
+    def sign_in(self, token: str) -> str:
+        """A link that signs its reader in; what stands behind the # is sent to nobody."""
+        return f"{self.http}/sign-in#token={token}"
 
     def act(self, path: str) -> None:
         """An act of the supervisor."""
@@ -71,11 +77,12 @@ def demo(
     seed: Annotated[int, typer.Option(help="The same seed gives the same cards.")] = 7,
 ) -> int:
     """Run a broker, a store, the controller and a simulated floor, and watch it. Nothing is left behind."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # whenever it comes, the daemon and its folder go with us
     screen = new_screen()
     limit = seconds if seconds is not None or screen.is_terminal else UNWATCHED_SECONDS
     screen.print("Making a site, starting its broker and its controller …")
     with daemon(tables) as controller:
-        screen.print(f"Operators' API: {controller.http}/openapi.json   devices: {controller.broker}")
+        screen.print(_links(controller), soft_wrap=True, highlight=False)
         floor = Floor(
             [f"t{number}" for number in range(1, tables + 1)],
             site=SITE,
@@ -89,9 +96,21 @@ def demo(
         return asyncio.run(_watch(floor, controller, screen, limit))
 
 
+def _links(controller: Daemon) -> str:
+    """Where to look, and how to get in; two managers, because a change of money takes two."""
+    first, second = controller.manager_tokens
+    return (
+        f"Console, signed in as a manager:   {controller.sign_in(first)}\n"
+        f"… as the other manager:            {controller.sign_in(second)}\n"
+        f"… as a supervisor:                 {controller.sign_in(controller.supervisor_token)}\n"
+        f"Meter display:                     {controller.http}/display/main\n"
+        f"Devices (MQTT):                    {controller.broker}"
+    )
+
+
 async def _watch(floor: Floor, daemon: Daemon, screen: Any, limit: float | None) -> int:  # noqa: ANN401 - rich's console
     ended = asyncio.Event()
-    words = f"{RIGGED}\nOperators' API {daemon.http}   broker {daemon.broker}   Ctrl-C ends and reconciles"
+    words = f"{RIGGED}\nConsole {daemon.http} (sign-in links above)   Ctrl-C ends and reconciles"
     async with floor:
         with ended_by_signals(ended):
             await show(
@@ -129,7 +148,7 @@ def daemon(tables: int) -> Iterator[Daemon]:
     folder = Path(tempfile.mkdtemp(prefix="jackpot-demo-"))
     try:
         made = _jackpot(folder, "init", "--site", SITE, "--tables", str(tables), "--broker", "embedded")
-        token = next(iter(made["tokens"].values()))
+        token, other = made["tokens"].values()
         added = _jackpot(folder, "operator", "add", "supervisor", "--role", "supervisor", "--token", token)
         broker, http = free_port(), free_port()
         own = {"JACKPOT_EMBEDDED_PORT": str(broker), "JACKPOT_HTTP": f"127.0.0.1:{http}"}
@@ -140,7 +159,9 @@ def daemon(tables: int) -> Iterator[Daemon]:
             )  # fmt: skip
         try:
             _wait_until_serving(serving, folder / "serve.log")
-            yield Daemon(folder, f"mqtt://127.0.0.1:{broker}", f"http://127.0.0.1:{http}", added["token"])
+            yield Daemon(
+                folder, f"mqtt://127.0.0.1:{broker}", f"http://127.0.0.1:{http}", added["token"], (token, other)
+            )
         finally:
             serving.terminate()
             serving.wait()

@@ -8,15 +8,13 @@ from typing import Annotated, Any
 import typer
 
 from jackpot.cli.hand import Rules
-from jackpot.cli.output import AsJson, console, decimal, money, print_json, table, words
+from jackpot.cli.output import AsJson, console, money, print_json, table, words
 from rules import INSTRUMENTS, load
 from rules import odds as exact
 from rules.errors import OptionError
-from rules.game import BestOfSevenGame, Game
 from rules.instruments import DEFAULT
+from rules.odds.figures import both, decimal, hand_figures, jackpot_figures
 from rules.prizes import FixedFrom
-
-SHOWN_METERS_CENTS = (1_000_000, 5_000_000, 10_000_000, 25_000_000, 50_000_000)
 
 
 def odds(  # noqa: PLR0913 - one option for each figure that may be asked about
@@ -38,71 +36,20 @@ def odds(  # noqa: PLR0913 - one option for each figure that may be asked about
     """Exact odds of an instrument's hands, and of its jackpot where it has one."""
     chosen = {"deck": deck, "joker": joker or None, "ace_low": ace_low or None}
     game = load(rules, **{name: value for name, value in chosen.items() if value is not None})
-    answer = _counts(game, cards)
+    answer = hand_figures(game, cards)
     if rules.startswith("canberra-poker"):
         configuration = exact.Configuration(wager_cents, jackpot_bps, reset_cents, fixed_prizes_from)
-        answer |= _jackpot(rules, configuration, meter_cents)
+        answer |= jackpot_figures(rules, configuration, meter_cents)
         if wagers is not None:
             answer["chance_of_running_dry"] = _dryness(rules, configuration, reserve_cents, wagers)
     elif wagers is not None or meter_cents is not None:
         raise OptionError(f"{rules} has no jackpot: --meter-cents and --wagers ask about one")
     if rules.startswith("ultimate"):
-        answer["trips_house_edge"] = _both(exact.trips_house_edge())
+        answer["trips_house_edge"] = both(exact.trips_house_edge())
     if as_json:
         print_json({"rules": rules} | answer)
     else:
         _show(rules, answer)
-
-
-def _counts(game: Game, cards: int | None) -> dict[str, Any]:
-    size = cards if cards is not None else 7 if isinstance(game, BestOfSevenGame) else 5
-    counts = exact.category_counts(game.deck, size)
-    return {
-        "cards": size,
-        "deck": {"size": game.deck.size, "joker": game.deck.joker, "ace_low": game.deck.ace_low},
-        "counts": {category.value: count for category, count in counts.items()},
-        "total": exact.total_hands(game.deck, size),
-    }
-
-
-def _jackpot(rules: str, configuration: exact.Configuration, meter_cents: int | None) -> dict[str, Any]:
-    prizes, wager_cents = exact.prize_table(rules), configuration.wager_cents
-    reserve = exact.solvency(prizes, configuration)
-    break_even = prizes.break_even_meter_cents(wager_cents)
-    mean_pool = prizes.mean_pool_at_royal_cents(wager_cents, configuration.jackpot_bps, configuration.reset_cents)
-    asked = None if meter_cents is None else _return_at(prizes, meter_cents)
-    meters = sorted({*SHOWN_METERS_CENTS, break_even})
-    return {
-        "prize_counts": {hand: _prize_count(prizes, hand) for hand in (*prizes.percent, *prizes.fixed_cents)},
-        "wager_cents": wager_cents,
-        "jackpot_bps": configuration.jackpot_bps,
-        "reset_cents": configuration.reset_cents,
-        "fixed_prizes_from": configuration.fixed_prizes_from,
-        "fixed_cost_per_wager": str(prizes.fixed_cost_per_wager),
-        "break_even_meter_cents": break_even,
-        "expected_return": asked,
-        "return_by_meter": [_return_at(prizes, meter) for meter in meters],
-        "mean_wagers_to_royal": int(prizes.mean_wagers_to_royal),
-        "mean_pool_at_royal_cents": round(mean_pool),
-        "reserve_gain_per_wager": str(reserve.reserve_gain),
-        "reserve_fixed_cost_per_wager": str(reserve.fixed_cost),
-        "reserve_reset_cost_per_wager": str(reserve.reset_cost),
-        "reserve_drift_per_wager": str(reserve.drift),
-        "reserve_drift_per_wager_decimal": decimal(reserve.drift),
-        "reserve_starves": reserve.starves,
-    }
-
-
-def _prize_count(prizes: exact.PrizeTable, hand: str) -> int:
-    return int(prizes.chance(hand) * exact.total_hands(load(DEFAULT).deck))
-
-
-def _return_at(prizes: exact.PrizeTable, meter_cents: int) -> dict[str, Any]:
-    return {"meter_cents": meter_cents} | _both(prizes.expected_return(meter_cents))
-
-
-def _both(value: Fraction) -> dict[str, Any]:
-    return {"fraction": str(value), "decimal": decimal(value)}
 
 
 def _dryness(rules: str, configuration: exact.Configuration, reserve_cents: int, wagers: int) -> dict[str, Any]:

@@ -13,6 +13,7 @@ import typer
 from sqlalchemy import select
 
 from jackpot import settings
+from jackpot.clock import now
 from jackpot.core.answers import Decision, Refused
 from jackpot.core.commands import Actor, Command
 from jackpot.core.site import SiteCommand
@@ -59,7 +60,7 @@ class Opened(NamedTuple):
     def actor(self, token: str) -> Actor:
         """Who acts with this token."""
         with self.database.reader() as connection:
-            return operator_of(read_site(connection), token).actor
+            return operator_of(read_site(connection), token, now()).actor
 
     def ask(self, command: Command, jackpot: str | None = None) -> Decision:
         """Carry out one act on a jackpot, durably; with one jackpot at the site it need not be named."""

@@ -9,7 +9,7 @@ import typer
 from jackpot.cli.opening import DEFAULT_CONFIG, ConfigFile, Opened, OptionalToken, Token, opened
 from jackpot.cli.output import AsCsv, AsJson, Listing, done
 from jackpot.cli.queries import JackpotOption, TableOption
-from jackpot.clock import now
+from jackpot.clock import in_days, now
 from jackpot.core.changes import plain_config
 from jackpot.core.commands import Actor, Approve, ProposeAdjustment, ProposeConfig, Role, Withdraw
 from jackpot.core.ledger import Account
@@ -26,7 +26,7 @@ from jackpot.store.audit import verify
 from jackpot.store.book import read_jackpot, read_site
 from jackpot.store.chain import SITE
 from jackpot.store.errors import StoreError
-from jackpot.tokens import new_token, token_hash
+from jackpot.tokens import DAYS, MOST_DAYS, new_token, token_hash
 from rules.prizes import FixedFrom
 
 operator_app = typer.Typer(help="Operators.", rich_markup_mode=None)
@@ -35,6 +35,7 @@ adjustment_app = typer.Typer(help="Moving money by hand, by two managers.", rich
 
 Name = Annotated[str, typer.Argument(help="The operator's name.")]
 Reason = Annotated[str, typer.Option(help="Why; it stays in the audit trail.")]
+Days = Annotated[int, typer.Option(min=1, max=MOST_DAYS, help="How many days the token is worth something.")]
 Number = Annotated[int, typer.Argument(help="The proposal's number.")]
 
 
@@ -43,16 +44,17 @@ def list_operators(*, config: ConfigFile = DEFAULT_CONFIG, as_json: AsJson = Fal
     """List the operators and their roles."""
     with opened(config) as site, site.database.reader() as connection:
         people = read_site(connection).operators.values()
-    rows = [{"name": o.name, "role": o.role.value, "active": o.active} for o in people]
-    Listing("Operators", {"name": "name", "role": "role", "active": "active"}, rows).show(
-        as_json=as_json, as_csv=as_csv
-    )
+    rows = [
+        {"name": o.name, "role": o.role.value, "active": o.active, "expires_at": o.expires_at or None} for o in people
+    ]
+    columns = {"name": "name", "role": "role", "active": "active", "token ends": "expires_at"}
+    Listing("Operators", columns, rows).show(as_json=as_json, as_csv=as_csv)
 
 
 @operator_app.command("add")
-def add_operator(
+def add_operator(  # noqa: PLR0913 - who, for whom, for how long
     name: Name, *, role: Annotated[Role, typer.Option(help="What they may do.")], token: Token,
-    config: ConfigFile = DEFAULT_CONFIG, as_json: AsJson = False,
+    days: Days = DAYS, config: ConfigFile = DEFAULT_CONFIG, as_json: AsJson = False,
 ) -> None:  # fmt: skip
     """Add an operator; their token is shown once. A new manager waits for a second manager's approval."""
     fresh = new_token()
@@ -61,7 +63,7 @@ def add_operator(
         if role is Role.MANAGER:
             site.ask_site(ProposeManager(now(), actor, name))
         else:
-            site.ask_site(AddOperator(now(), actor, name, role, token_hash(fresh)))
+            site.ask_site(AddOperator(now(), actor, name, role, token_hash(fresh), in_days(days)))
     if role is Role.MANAGER:
         _show_waiting(name, as_json=as_json)
     else:
@@ -69,8 +71,9 @@ def add_operator(
 
 
 @operator_app.command("renew")
-def renew_token(
-    name: Name, *, token: OptionalToken = "", config: ConfigFile = DEFAULT_CONFIG, as_json: AsJson = False,
+def renew_token(  # noqa: PLR0913 - who, for whom, for how long
+    name: Name, *, token: OptionalToken = "", days: Days = DAYS, config: ConfigFile = DEFAULT_CONFIG,
+    as_json: AsJson = False,
     with_key: Annotated[bool, typer.Option(help="Act as the holder of the site's key file, with no token.")] = False,
 ) -> None:  # fmt: skip
     """Give an operator a new token; the old one is worth nothing then. Another manager's waits for a second manager."""
@@ -81,7 +84,9 @@ def renew_token(
             known = read_site(connection).operators.get(name)
         waits = known is not None and known.role is Role.MANAGER and actor not in (known.actor, KEYHOLDER)
         site.ask_site(
-            ProposeManager(now(), actor, name) if waits else RenewToken(now(), actor, name, token_hash(fresh))
+            ProposeManager(now(), actor, name)
+            if waits
+            else RenewToken(now(), actor, name, token_hash(fresh), in_days(days))
         )
     if waits:
         _show_waiting(name, as_json=as_json)
@@ -102,11 +107,13 @@ def show_waiting(*, config: ConfigFile = DEFAULT_CONFIG, as_json: AsJson = False
 
 
 @operator_app.command("approve")
-def approve_manager(name: Name, *, token: Token, config: ConfigFile = DEFAULT_CONFIG, as_json: AsJson = False) -> None:
+def approve_manager(
+    name: Name, *, token: Token, days: Days = DAYS, config: ConfigFile = DEFAULT_CONFIG, as_json: AsJson = False
+) -> None:
     """Approve a manager another manager proposed; their token is shown once, and they renew it themselves."""
     fresh = new_token()
     with opened(config) as site:
-        site.ask_site(ApproveManager(now(), site.actor(token), name, token_hash(fresh)))
+        site.ask_site(ApproveManager(now(), site.actor(token), name, token_hash(fresh), in_days(days)))
     _show_token(name, fresh, as_json=as_json)
 
 

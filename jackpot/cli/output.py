@@ -1,4 +1,4 @@
-"""What every command prints with: tables for people, JSON for programs, money and fractions in both."""
+"""What every command prints with: tables for people, JSON for programs, money in both."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import csv
 import json
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from fractions import Fraction
 from typing import Annotated, Any, NamedTuple
 
 import typer
@@ -45,13 +44,6 @@ def money(cents: int) -> str:
     """Cents as people read them: $1,234.56."""
     sign, whole = ("-" if cents < 0 else ""), abs(cents)
     return f"{sign}${whole // 100:,}.{whole % 100:02d}"
-
-
-def decimal(value: Fraction, digits: int = 6) -> str:
-    """A fraction as a decimal, rounded to so many digits, without ever being a float."""
-    scaled = round(value * 10**digits)
-    sign, whole = ("-" if scaled < 0 else ""), abs(scaled)
-    return f"{sign}{whole // 10**digits}.{whole % 10**digits:0{digits}d}"
 
 
 def words(name: str | None) -> str:

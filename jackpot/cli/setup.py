@@ -13,7 +13,7 @@ from jackpot import settings
 from jackpot.cli.first import FIRST_CONFIG, OPENING_JACKPOT_CENTS, OPENING_RESERVE_CENTS
 from jackpot.cli.opening import DEFAULT_CONFIG, ConfigFile, Opened, opened
 from jackpot.cli.output import AsJson, console, print_json, table
-from jackpot.clock import now
+from jackpot.clock import in_days, now
 from jackpot.core.answers import Refused
 from jackpot.core.commands import Actor, Command, CreateJackpot, LinkTable, Role
 from jackpot.core.decide import decide
@@ -30,7 +30,7 @@ from jackpot.store.database import Database, shown
 from jackpot.store.errors import StoreError
 from jackpot.store.notes import Signer
 from jackpot.store.schema import migrate as bring_to_head
-from jackpot.tokens import new_token, token_hash
+from jackpot.tokens import DAYS, MOST_DAYS, new_token, token_hash
 from rules.instruments import DEFAULT
 
 MANAGERS: Final = ("manager1", "manager2")
@@ -46,6 +46,7 @@ def init(  # noqa: PLR0913 - one option for each thing a site is made of
     boxes: Annotated[int, typer.Option(min=1, max=20, help="Boxes at each table.")] = 7,
     broker: Annotated[str, typer.Option(help="The MQTT broker.")] = "mqtt://127.0.0.1:1883",
     database: Annotated[str, typer.Option(help="sqlite:///file.db or postgresql://…")] = "sqlite:///jackpot.db",
+    days: Annotated[int, typer.Option(min=1, max=MOST_DAYS, help="How many days the managers' tokens last.")] = DAYS,
     as_json: AsJson = False,
 ) -> None:
     """Make a site: configuration, key, schema, two managers, a jackpot with its tables. Asks nothing."""
@@ -69,7 +70,7 @@ def init(  # noqa: PLR0913 - one option for each thing a site is made of
     with _undone_on_failure(made, config):
         _write_secret(made.key_file, signer.word)
         config.write_text(text, encoding="utf-8")
-        tokens = _fill(Database(made.database), jackpot, planned)
+        tokens = _fill(Database(made.database), jackpot, planned, days)
         _first_checkpoints(made, jackpot, signer)
     if as_json:
         print_json({"config": str(config), "public_key": str(signer.verifier), "tokens": tokens})
@@ -161,7 +162,7 @@ def _undone_on_failure(made: Settings, config: Path) -> Iterator[None]:
         raise
 
 
-def _fill(database: Database, jackpot: str, planned: list[Command]) -> dict[str, str]:
+def _fill(database: Database, jackpot: str, planned: list[Command], days: int) -> dict[str, str]:
     """The schema, the two managers, the jackpot and its tables; says the tokens."""
     bring_to_head(database)
     site = SiteBook.open(database, owner())
@@ -169,7 +170,7 @@ def _fill(database: Database, jackpot: str, planned: list[Command]) -> dict[str,
         raise StoreError(f"{shown(database.url)} holds a site already: init needs an empty database")
     tokens = {name: new_token() for name in MANAGERS}
     for name, token in tokens.items():
-        site.ask(AddOperator(now(), INSTALLER, name, Role.MANAGER, token_hash(token)))
+        site.ask(AddOperator(now(), INSTALLER, name, Role.MANAGER, token_hash(token), in_days(days)))
     site.ask(AddJackpot(now(), FIRST, jackpot))
     book = Book.open(database, jackpot, owner())
     for outcome in book.ask(planned):

@@ -156,6 +156,17 @@ class VoidHand(NamedTuple):
     reason: str
 
 
+class VoidHands(NamedTuple):
+    """The wagers of several boxes go back, all of them or none."""
+
+    at: str
+    actor: Actor
+    table: str
+    round: int
+    boxes: tuple[int, ...]
+    reason: str
+
+
 class ReportMalfunction(NamedTuple):
     """Equipment fails: told by the dealer, or seen by the controller (`cause` says which)."""
 
@@ -278,9 +289,9 @@ class Withdraw(NamedTuple):
 
 
 class Identified(NamedTuple):
-    """A dealer's command with its id and a digest of its content, so that a repeat acts once.
+    """A command with its id and a digest of its content, so that a repeat acts once.
 
-    `earlier` is the digest and the answer the store keeps of this id from past rounds.
+    `earlier` is the digest and the answer the store keeps of this id.
     """
 
     command_id: str
@@ -291,6 +302,6 @@ class Identified(NamedTuple):
 
 Command = (
     PlaceWager | OpenRound | CloseWagers | Fold | Unfold | Declare | Settle | Confirm | Correct | VoidRound | VoidHand
-    | ReportMalfunction | RecordShown | ResumeTable | SetMode | CreateJackpot | LinkTable | UnlinkTable | ProposeConfig
-    | ProposeAdjustment | ProposeRetirement | Approve | Withdraw
+    | VoidHands | ReportMalfunction | RecordShown | ResumeTable | SetMode | CreateJackpot | LinkTable | UnlinkTable
+    | ProposeConfig | ProposeAdjustment | ProposeRetirement | Approve | Withdraw
 )  # fmt: skip

@@ -10,10 +10,13 @@ from jackpot.core import changes, commands, rounds, wagers
 from jackpot.core.answers import Decision, Error, Reason, Refused
 from jackpot.core.commands import Command, Identified
 from jackpot.core.state import Jackpot, Table
+from jackpot.core.texts import can_be_kept
 from rules import RulesError
 
 MOST_COMMANDS: Final = 1_000
 """Commands of one table from one opening to the next: more than any round can need."""
+WHOLE: Final = "jackpot"
+"""The scope of an id that is not a table's, as the event that carries it says."""
 _REPEATABLE: Final = (commands.Fold, commands.Unfold, commands.Declare, commands.ReportMalfunction)
 """What a terminal can ask again and again in one round; what ends the round is never refused for its number."""
 
@@ -28,6 +31,7 @@ _OF_A_TABLE: Final[dict[type, Callable[..., Decision]]] = {
     commands.Confirm: rounds.confirm,
     commands.Correct: rounds.correct,
     commands.VoidHand: rounds.void_hand,
+    commands.VoidHands: rounds.void_hands,
     commands.VoidRound: rounds.void_round,
 }
 _OF_A_TABLE_ALONE: Final[dict[type, Callable[..., Decision]]] = {
@@ -67,17 +71,9 @@ def _require_texts(asked: Command | Identified) -> None:
     if type(asked) is commands.PlaceWager and (asked.table + asked.wager_id).isascii() and "\0" not in asked.wager_id:
         return  # there are many of these, and their table is one that we know
     for value in asked:
-        if type(value) is str and ("\0" in value or not (value.isascii() or _can_be_written(value))):
+        if type(value) is str and not can_be_kept(value):
             code = Reason.MALFORMED if type(asked) is commands.PlaceWager else Error.MALFORMED
             raise Refused(code, f"this text cannot be kept: {ascii(value)[:60]}")
-
-
-def _can_be_written(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def _carry_out(jackpot: Jackpot, asked: Command | Identified) -> Decision:
@@ -96,22 +92,42 @@ def _carry_out(jackpot: Jackpot, asked: Command | Identified) -> Decision:
 
 
 def _once(jackpot: Jackpot, asked: Identified) -> Decision:
-    """A carried-out command is answered again and acts once; a refused one is judged afresh."""
-    if type(asked.command) in _OF_THE_JACKPOT:
-        raise Refused(Error.MALFORMED, "only commands of a table carry a command id")
+    """A carried-out command is answered again and acts once; a refused one is judged afresh.
+
+    The ids of a table's round are in the state; all others, and those of the whole jackpot, the store looks up.
+    """
+    if is_of_the_jackpot(asked.command):
+        return _repeated(asked, asked.earlier) or _marked(asked, decide(jackpot, asked.command), scope=WHOLE)
     table = _table(jackpot, cast("OfATable", asked.command))
-    known = table.commands.get(asked.command_id) or asked.earlier
-    if known is not None:
-        digest, answer = known
-        if digest != asked.digest:
-            raise Refused(Error.COMMAND_ID_REUSED, f"command {asked.command_id} was carried out with other content")
-        return Decision((), json.loads(answer))
+    repeated = _repeated(asked, table.commands.get(asked.command_id) or asked.earlier)
+    if repeated is not None:
+        return repeated
     if len(table.commands) >= MOST_COMMANDS and type(asked.command) in _REPEATABLE:
         raise Refused(Error.WRONG_PHASE, f"table {table.id} has had {MOST_COMMANDS} commands since its round opened")
-    events, answered = decide(jackpot, asked.command)
+    return _marked(asked, decide(jackpot, asked.command))
+
+
+def is_of_the_jackpot(command: Command) -> bool:
+    """Whether a command is the whole jackpot's; its id is then unique for the jackpot, else for its table."""
+    return type(command) in _OF_THE_JACKPOT
+
+
+def _repeated(asked: Identified, known: tuple[str, str] | None) -> Decision | None:
+    """The answer of a command that was carried out before; None where it was not."""
+    if known is None:
+        return None
+    digest, answer = known
+    if digest != asked.digest:
+        raise Refused(Error.COMMAND_ID_REUSED, f"command {asked.command_id} was carried out with other content")
+    return Decision((), json.loads(answer))
+
+
+def _marked(asked: Identified, decision: Decision, **scope: str) -> Decision:
+    """The decision with the command's id in its first event."""
+    events, answered = decision
     if not events:
-        return Decision((), answered)
-    mark = {"id": asked.command_id, "digest": asked.digest, "answer": dict(answered)}
+        return decision
+    mark = {"id": asked.command_id, "digest": asked.digest, "answer": dict(answered), **scope}
     first = events[0]._replace(data={**events[0].data, "command": mark})
     return Decision((first, *events[1:]), answered)
 

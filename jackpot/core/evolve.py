@@ -34,7 +34,7 @@ def evolve(jackpot: Jackpot, event: Event) -> Jackpot:
         return change(jackpot._replace(balances=balances), event)
     table, split_version, split_cents = _OF_A_TABLE[event.type](jackpot, jackpot.tables[event.table or ""], event)
     mark = event.data.get("command")
-    if mark is not None:
+    if mark is not None and "scope" not in mark:
         answered = (mark["digest"], json.dumps(mark["answer"], sort_keys=True))
         table = table._replace(commands={**table.commands, mark["id"]: answered})
     totals = jackpot.split_totals

@@ -17,6 +17,7 @@ from jackpot.core.commands import (
     Settle,
     Unfold,
     VoidHand,
+    VoidHands,
     VoidRound,
 )
 from jackpot.core.events import Event, EventType
@@ -165,6 +166,22 @@ def void_hand(jackpot: Jackpot, table: Table, asked: VoidHand) -> Decision:
     data = {"box": asked.box, "wager_id": wager.wager_id, "reason": asked.reason}
     event = _event(EventType.HAND_VOIDED, table, asked, data, tuple(purse.transfers))
     return Decision((event,), {"returned_cents": wager.amount_cents})
+
+
+def void_hands(jackpot: Jackpot, table: Table, asked: VoidHands) -> Decision:
+    """The wagers of several boxes go back together: where one of them cannot, none does."""
+    _require_reason(asked.reason)
+    played = _require_voidable(table, asked.round, asked.actor, (Phase.OPEN, Phase.CLOSED))
+    if not asked.boxes or len(set(asked.boxes)) != len(asked.boxes):
+        raise Refused(Error.MALFORMED, "name the boxes that are void, each of them once")
+    purse, events, returned = Purse(jackpot.balances, Kind.VOID), [], 0
+    for box in asked.boxes:
+        wager, before = _require_wager(table, played, box), len(purse.transfers)
+        _give_back(purse, jackpot.instrument, wager)
+        data = {"box": box, "wager_id": wager.wager_id, "reason": asked.reason}
+        events.append(_event(EventType.HAND_VOIDED, table, asked, data, tuple(purse.transfers[before:])))
+        returned += wager.amount_cents
+    return Decision(tuple(events), {"returned_cents": returned})
 
 
 def void_round(jackpot: Jackpot, table: Table, asked: VoidRound) -> Decision:
@@ -367,7 +384,7 @@ def _told(payout: Payout) -> dict[str, Any]:
 def _event(
     kind: EventType,
     table: Table,
-    asked: CloseWagers | Fold | Unfold | Declare | Settle | Confirm | Correct | VoidHand | VoidRound,
+    asked: CloseWagers | Fold | Unfold | Declare | Settle | Confirm | Correct | VoidHand | VoidHands | VoidRound,
     data: Mapping[str, Any],
     transfers: tuple[Transfer, ...] = (),
 ) -> Event:

@@ -9,6 +9,7 @@ from typing import Any, Final, NamedTuple
 
 from jackpot.core.answers import Error, Refused
 from jackpot.core.commands import CONTROLLER, DEVICES, Actor, Role
+from jackpot.core.texts import can_be_kept
 
 _ID: Final = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 INSTALLER: Final = Actor("init")
@@ -16,6 +17,8 @@ INSTALLER: Final = Actor("init")
 KEYHOLDER: Final = Actor("keyholder")
 """Who holds the site's private key, and may renew a lost token where no second manager is left to approve it."""
 MOST_WAITING: Final = 100
+_MOMENT: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
+"""Times as events tell them: all of one length, so that they sort as text."""
 
 
 class SiteEventType(StrEnum):
@@ -30,6 +33,9 @@ class SiteEventType(StrEnum):
     JACKPOT_ADDED = "jackpot_added"
     TABLE_ADDED = "table_added"
     SOFTWARE_STARTED = "software_started"
+    SIGNED_IN = "signed_in"
+    SIGNED_OUT = "signed_out"
+    SIGN_IN_REFUSED = "sign_in_refused"
 
 
 class SiteEvent(NamedTuple):
@@ -42,17 +48,22 @@ class SiteEvent(NamedTuple):
 
 
 class Operator(NamedTuple):
-    """A person with a role; of the token only its hash is kept."""
+    """A person with a role; of the token only its hash is kept, and when it ends ("" for one that never does)."""
 
     name: str
     role: Role
     token_hash: str
     active: bool = True
+    expires_at: str = ""
 
     @property
     def actor(self) -> Actor:
         """Who acts when this operator does."""
         return Actor(self.name, self.role)
+
+    def is_expired(self, at: str) -> bool:
+        """Whether the token is worth nothing at this moment."""
+        return bool(self.expires_at) and at >= self.expires_at
 
 
 class Site(NamedTuple):
@@ -73,6 +84,7 @@ class AddOperator(NamedTuple):
     name: str
     role: Role
     token_hash: str
+    expires_at: str = ""
 
 
 class RevokeOperator(NamedTuple):
@@ -91,6 +103,7 @@ class RenewToken(NamedTuple):
     actor: Actor
     name: str
     token_hash: str
+    expires_at: str = ""
 
 
 class ProposeManager(NamedTuple):
@@ -108,6 +121,7 @@ class ApproveManager(NamedTuple):
     actor: Actor
     name: str
     token_hash: str
+    expires_at: str = ""
 
 
 class WithdrawManager(NamedTuple):
@@ -145,9 +159,34 @@ class StartSoftware(NamedTuple):
     digest: str
 
 
+class SignIn(NamedTuple):
+    """An operator signs in from a browser: the entry log has the person and the address."""
+
+    at: str
+    actor: Actor
+    address: str
+
+
+class SignOut(NamedTuple):
+    """An operator signs out."""
+
+    at: str
+    actor: Actor
+    address: str
+
+
+class RefuseSignIn(NamedTuple):
+    """The controller has refused sign-ins from an address; `attempts` is how many since it last said so."""
+
+    at: str
+    actor: Actor
+    address: str
+    attempts: int
+
+
 SiteCommand = (
     AddOperator | RevokeOperator | RenewToken | ProposeManager | ApproveManager | WithdrawManager | AddJackpot
-    | AddTable | StartSoftware
+    | AddTable | StartSoftware | SignIn | SignOut | RefuseSignIn
 )  # fmt: skip
 
 
@@ -155,6 +194,8 @@ def decide_site(site: Site, asked: SiteCommand) -> SiteEvent:
     """The event a command makes, or `Refused`."""
     if not _is_known_manager(site, asked.actor) and not _is_allowed_without(site, asked):
         raise Refused(Error.FORBIDDEN, f"{asked.actor.name} may not do this: it is a manager's act")
+    if not all(can_be_kept(value) for value in asked if isinstance(value, str)):
+        raise Refused(Error.MALFORMED, "this text cannot be kept: it has signs that no database takes")
     return _DECIDING[type(asked)](site, asked)
 
 
@@ -163,7 +204,9 @@ def evolve_site(site: Site, event: SiteEvent) -> Site:
     data = event.data
     match event.type:
         case SiteEventType.OPERATOR_ADDED:
-            added = Operator(data["name"], Role(data["role"]), data["token_hash"])
+            added = Operator(
+                data["name"], Role(data["role"]), data["token_hash"], expires_at=data.get("expires_at", "")
+            )
             return _decided(site, added.name)._replace(operators={**site.operators, added.name: added})
         case SiteEventType.OPERATOR_REVOKED:
             revoked = site.operators[data["name"]]._replace(active=False, token_hash="")
@@ -173,7 +216,8 @@ def evolve_site(site: Site, event: SiteEvent) -> Site:
         case SiteEventType.PERSON_WITHDRAWN:
             return _decided(site, data["name"])
         case SiteEventType.TOKEN_RENEWED:
-            renewed = site.operators[data["name"]]._replace(token_hash=data["token_hash"])
+            until = data.get("expires_at", "")
+            renewed = site.operators[data["name"]]._replace(token_hash=data["token_hash"], expires_at=until)
             return _decided(site, renewed.name)._replace(operators={**site.operators, renewed.name: renewed})
         case SiteEventType.JACKPOT_ADDED:
             return site._replace(jackpots=(*site.jackpots, data["jackpot"]))
@@ -181,16 +225,22 @@ def evolve_site(site: Site, event: SiteEvent) -> Site:
             return site._replace(tables={**site.tables, data["table"]: data["jackpot"]})
         case SiteEventType.SOFTWARE_STARTED:
             return site._replace(software=data["digest"])
+        case SiteEventType.SIGNED_IN | SiteEventType.SIGNED_OUT | SiteEventType.SIGN_IN_REFUSED:
+            return site
 
 
 def plain_site(site: Site) -> dict[str, Any]:
-    """A site ready for JSON."""
-    return {**site._asdict(), "operators": list(site.operators.values()), "jackpots": list(site.jackpots)}
+    """A site ready for JSON; an operator whose token never ends is written as before there were such ends."""
+    people = [list(o) if o.expires_at else list(o[:_BEFORE_EXPIRY]) for o in site.operators.values()]
+    return {**site._asdict(), "operators": people, "jackpots": list(site.jackpots)}
+
+
+_BEFORE_EXPIRY: Final = Operator._fields.index("expires_at")
 
 
 def site_of(plain: Mapping[str, Any]) -> Site:
     """A site read back."""
-    operators = [Operator(name, Role(role), token, active) for name, role, token, active in plain["operators"]]
+    operators = [Operator(name, Role(role), *rest) for name, role, *rest in plain["operators"]]
     named = {operator.name: operator for operator in operators}
     return Site(**{**plain, "operators": named, "jackpots": tuple(plain["jackpots"])})
 
@@ -213,8 +263,11 @@ def _is_allowed_without(site: Site, asked: SiteCommand) -> bool:
             own = site.operators.get(asked.actor.name)
             itself = own is not None and own.active and own.actor == asked.actor and asked.name == own.name
             return itself or asked.actor == KEYHOLDER
-        case StartSoftware():
+        case StartSoftware() | RefuseSignIn():
             return asked.actor == CONTROLLER
+        case SignIn() | SignOut():
+            own = site.operators.get(asked.actor.name)
+            return own is not None and own.active and own.actor == asked.actor
     return False
 
 
@@ -240,7 +293,7 @@ def _approve_manager(site: Site, asked: ApproveManager) -> SiteEvent:
     proposed_by = _require_waiting(site, asked.name)
     if proposed_by == asked.actor.name:
         raise Refused(Error.SAME_PERSON, f"{proposed_by} proposed this: another manager must approve it")
-    data = {"name": asked.name, "token_hash": asked.token_hash, "proposed_by": proposed_by}
+    data = {"name": asked.name, "token_hash": asked.token_hash, **_expiry(asked), "proposed_by": proposed_by}
     if asked.name in site.operators:
         return _event(asked, SiteEventType.TOKEN_RENEWED, **data)
     return _event(asked, SiteEventType.OPERATOR_ADDED, **data, role=Role.MANAGER.value)
@@ -264,7 +317,7 @@ def _renew(site: Site, asked: RenewToken) -> SiteEvent:
     anothers = site.operators[asked.name].role is Role.MANAGER and asked.name != asked.actor.name
     if anothers and asked.actor != KEYHOLDER:
         raise Refused(Error.FORBIDDEN, f"{asked.name} is a manager: a new token takes a proposal and a second manager")
-    return _event(asked, SiteEventType.TOKEN_RENEWED, name=asked.name, token_hash=asked.token_hash)
+    return _event(asked, SiteEventType.TOKEN_RENEWED, name=asked.name, token_hash=asked.token_hash, **_expiry(asked))
 
 
 def _withdraw_manager(site: Site, asked: WithdrawManager) -> SiteEvent:
@@ -292,8 +345,27 @@ def _add_operator(site: Site, asked: AddOperator) -> SiteEvent:
     _require_new(asked.name, site.operators, "operator")
     if asked.role is Role.MANAGER and asked.actor != INSTALLER:
         raise Refused(Error.FORBIDDEN, "a new manager takes two: one proposes, another approves")
-    data = {"name": asked.name, "role": asked.role.value, "token_hash": asked.token_hash}
+    data = {"name": asked.name, "role": asked.role.value, "token_hash": asked.token_hash, **_expiry(asked)}
     return SiteEvent(SiteEventType.OPERATOR_ADDED, asked.at, asked.actor.name, data)
+
+
+def _expiry(asked: AddOperator | RenewToken | ApproveManager) -> dict[str, str]:
+    """When the new token ends: a moment to come, or never."""
+    if asked.expires_at and (not _MOMENT.fullmatch(asked.expires_at) or asked.expires_at <= asked.at):
+        raise Refused(Error.MAKES_NO_SENSE, f"a token cannot end at {asked.expires_at[:40]!r}: name a moment to come")
+    return {"expires_at": asked.expires_at}
+
+
+def _sign_in(_site: Site, asked: SignIn) -> SiteEvent:
+    return _event(asked, SiteEventType.SIGNED_IN, address=asked.address)
+
+
+def _sign_out(_site: Site, asked: SignOut) -> SiteEvent:
+    return _event(asked, SiteEventType.SIGNED_OUT, address=asked.address)
+
+
+def _refuse_sign_in(_site: Site, asked: RefuseSignIn) -> SiteEvent:
+    return _event(asked, SiteEventType.SIGN_IN_REFUSED, address=asked.address, attempts=asked.attempts)
 
 
 def _require_active(site: Site, name: str) -> None:
@@ -330,4 +402,7 @@ _DECIDING: Final[dict[type, Callable[..., SiteEvent]]] = {
     AddJackpot: _add_jackpot,
     AddTable: _add_table,
     StartSoftware: _start_software,
+    SignIn: _sign_in,
+    SignOut: _sign_out,
+    RefuseSignIn: _refuse_sign_in,
 }

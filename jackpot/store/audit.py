@@ -16,10 +16,11 @@ from sqlalchemy.pool import StaticPool
 from jackpot.core.events import Event
 from jackpot.core.evolve import evolve
 from jackpot.core.ledger import Account
-from jackpot.core.site import Site, evolve_site, plain_site, site_of
+from jackpot.core.site import Site, SiteEvent, evolve_site, plain_site
 from jackpot.core.snapshot import parts_of
 from jackpot.core.state import NEW, Jackpot
 from jackpot.store import tables
+from jackpot.store.book import read_site
 from jackpot.store.chain import GENESIS, SITE, EventRow, canonical, event_hash
 from jackpot.store.database import Database
 from jackpot.store.errors import StoreError
@@ -52,6 +53,20 @@ class Verified(NamedTuple):
     checkpoints: int
     wrong_seq: int | None = None
     problem: str | None = None
+
+
+def every_chain(connection: Connection) -> list[str]:
+    """Every chain that anything speaks of: one that was struck off the list must not go unverified."""
+    listed = connection.execute(select(tables.chains.c.chain).union(select(tables.events.c.chain))).scalars()
+    return sorted({SITE, *listed, *_jackpots_of_site(connection)})
+
+
+def _jackpots_of_site(connection: Connection) -> Iterable[str]:
+    """The jackpots that the site's state names; a state that cannot be read is told of when its chain is verified."""
+    try:
+        return read_site(connection).jackpots
+    except (ValueError, TypeError, LookupError, AttributeError):  # what a forged state can break
+        return ()
 
 
 def write_checkpoint(database: Database, chain: str, signer: Signer) -> str | None:
@@ -105,21 +120,6 @@ class Trail:
                 return Verified(self._chain, replay.seq, replay.head.hex(), count, wrong.seq, wrong.problem)
         self._replay = replay
         return Verified(self._chain, replay.seq, replay.head.hex(), count)
-
-
-def every_chain(connection: Connection) -> list[str]:
-    """Every chain that anything speaks of: one that was struck off the list must not go unverified."""
-    listed = select(tables.chains.c.chain).union(select(tables.events.c.chain))
-    known = connection.execute(select(tables.states.c.body).where(tables.states.c.chain == SITE)).scalar_one_or_none()
-    return sorted({SITE, *connection.execute(listed).scalars(), *_jackpots_of(known)})
-
-
-def _jackpots_of(body: str | None) -> Iterable[str]:
-    """The jackpots that the site's state names; a state that cannot be read is told of when its chain is verified."""
-    try:
-        return site_of(json.loads(body)).jackpots if body else ()
-    except Exception:  # noqa: BLE001 - a forged state may break anything
-        return ()
 
 
 def export(database: Database, chain: str, path: Path, signer: Signer) -> int:
@@ -189,7 +189,7 @@ def _verify_rows(
     transfers = connection.execution_options(yield_per=_AT_ONCE).execute(_ordered(tables.transfers, chain, start))
     stored = _Ahead(transfers)
     with _rebuilding() as rebuilt, closing(transfers), closing(_rows(connection, chain, start)) as rows:
-        chunk: list[tuple[int, Event]] = []
+        chunk: list[tuple[int, Event | SiteEvent]] = []
         for row in rows:
             replay.follow(row)
             _verify_checkpoint(row, later.pop(row.seq, None), verifier)
@@ -197,6 +197,8 @@ def _verify_rows(
                 event = event_of(row)
                 _verify_transfers(row.seq, stored, transfer_rows(row, event.transfers))
                 chunk.append((row.seq, event))
+            else:
+                chunk.append((row.seq, site_event_of(row)))
             if len(chunk) == _AT_ONCE:
                 _rebuild(rebuilt, chain, chunk, wanted=whole)
                 chunk = []
@@ -222,7 +224,7 @@ def _rebuilding() -> Iterator[Connection]:
         engine.dispose()
 
 
-def _rebuild(rebuilt: Connection, chain: str, chunk: list[tuple[int, Event]], *, wanted: bool) -> None:
+def _rebuild(rebuilt: Connection, chain: str, chunk: list[tuple[int, Event | SiteEvent]], *, wanted: bool) -> None:
     """Write what these events make of the query tables; where that fails, event by event, to say which one."""
     if not wanted:
         return
@@ -236,10 +238,13 @@ def _rebuild(rebuilt: Connection, chain: str, chunk: list[tuple[int, Event]], *,
                 raise Wrong(seq, f"event {seq} adds what an event before it has added already") from None
 
 
-def _project(rebuilt: Connection, chain: str, chunk: list[tuple[int, Event]]) -> None:
+def _project(rebuilt: Connection, chain: str, chunk: list[tuple[int, Event | SiteEvent]]) -> None:
     projection = new_projection(chain)
     for seq, event in chunk:
-        projection.add(seq, event)
+        if isinstance(event, SiteEvent):
+            projection.add_site(seq, event)
+        else:
+            projection.add(seq, event)
     with rebuilt.begin():
         projection.write(Line.of(rebuilt))
 

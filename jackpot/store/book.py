@@ -18,7 +18,8 @@ from jackpot.core.evolve import evolve
 from jackpot.core.ledger import Account
 from jackpot.core.notices import Notified
 from jackpot.core.runs import Run
-from jackpot.core.site import Site, SiteCommand, SiteEvent, decide_site, evolve_site, plain_site, site_of
+from jackpot.core.site import Site, SiteCommand, SiteEvent, evolve_site, plain_site, site_of
+from jackpot.core.site_once import IdentifiedSite, SiteDecision, decide_site_once
 from jackpot.core.snapshot import WHOLE, jackpot_of, parts_of
 from jackpot.core.state import NEW, Jackpot
 from jackpot.store import tables
@@ -26,7 +27,7 @@ from jackpot.store.chain import GENESIS, SITE, EventRow, canonical
 from jackpot.store.database import Database
 from jackpot.store.errors import Fenced, Rejected, StoreError
 from jackpot.store.line import Line
-from jackpot.store.memory import Memory, recalled_from, wagers_of_rounds
+from jackpot.store.memory import Memory, recalled_command, recalled_from, wagers_of_rounds
 from jackpot.store.outbox import NoticeRow, notice_rows
 from jackpot.store.projection import Projection, new_projection
 from jackpot.store.rows import linked, transfer_rows
@@ -308,6 +309,7 @@ def _decided(jackpot: Jackpot, asked: Sequence[Command | Identified], memory: Me
                 if event.type is EventType.ROUND_OPENED:
                     memory.keep(jackpot.tables[event.table or ""])
                 jackpot = evolve(jackpot, event)
+            memory.note(command, decision.answer)
             outcomes.append(decision)
     return jackpot, outcomes
 
@@ -335,14 +337,31 @@ class SiteBook:
         with database.reader() as connection:
             return cls(chain, read_site(connection))
 
-    def ask(self, asked: SiteCommand) -> None:
-        """Carry out one command, durably, or raise its refusal."""
-        event = decide_site(self.site, asked)
-        after = evolve_site(self.site, event)
+    def ask(self, asked: SiteCommand | IdentifiedSite) -> SiteDecision:
+        """Carry out one command, durably, or raise its refusal; what was carried out under its id is answered again."""
+        decision = decide_site_once(self.site, self._recalled(asked))
+        if decision.event is None:
+            return decision
+        after = evolve_site(self.site, decision.event)
         body = state_rows(SITE, {"site": plain_site(after)})
-        rows = self.chain.next_rows([event])
-        self.chain.commit(rows, lambda line: write_states(line, body))
+        rows = self.chain.next_rows([decision.event])
+        ids = new_projection(SITE)
+        ids.add_site(rows[0].seq, decision.event)
+
+        def write(line: Line) -> None:
+            write_states(line, body)
+            ids.write(line)
+
+        self.chain.commit(rows, write)
         self.site = after
+        return decision
+
+    def _recalled(self, asked: SiteCommand | IdentifiedSite) -> SiteCommand | IdentifiedSite:
+        """The command with what the store remembers of its id."""
+        if not isinstance(asked, IdentifiedSite):
+            return asked
+        with self.chain.database.reader() as connection:
+            return asked._replace(earlier=recalled_command(connection, SITE, asked.command_id))
 
 
 def read_jackpot(connection: Connection, chain: str) -> Jackpot:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from sqlalchemy import Connection
 
 from jackpot.core.commands import Command, Identified, PlaceWager
+from jackpot.core.decide import is_of_the_jackpot
 from jackpot.core.state import Table, Wager, WagerStatus
 
 _WAGER_COLUMNS: Final = "table_id, box, wager_id, round, amount_cents, jackpot_cents, reserve_cents, status, reason"
@@ -44,6 +46,11 @@ class Memory:
         known = self.wagers.get((asked.table, asked.box, asked.wager_id)) if self.wagers else None
         return asked._replace(earlier=known) if known else asked
 
+    def note(self, asked: Command | Identified, answer: Mapping[str, Any]) -> None:
+        """Remember an id of the whole jackpot, which no state holds, for the rest of its batch."""
+        if type(asked) is Identified and _table_of(asked) == "":
+            self.commands["", asked.command_id] = asked.digest, json.dumps(dict(answer))
+
     def recalled(self, asked: Command | Identified) -> Command | Identified:
         """The command with what is remembered of its id."""
         if type(asked) is Identified and self.commands:
@@ -79,6 +86,13 @@ def recalled_from(
     return memory
 
 
+def recalled_command(connection: Connection, chain: str, command_id: str) -> tuple[str, str] | None:
+    """The digest and the answer of a command of the whole chain; None where its id is new."""
+    for digest, answer in _found(connection, chain, _COMMANDS, "digest, answer", [("", command_id)]):
+        return digest, answer
+    return None
+
+
 def wagers_of_rounds(connection: Connection, chain: str, rounds: Mapping[str, int]) -> dict[str, list[Wager]]:
     """The wagers of one round at each of these tables, in the order in which they came."""
     found: dict[str, list[Wager]] = {table: [] for table in rounds}
@@ -90,7 +104,7 @@ def wagers_of_rounds(connection: Connection, chain: str, rounds: Mapping[str, in
 
 
 def _table_of(asked: Identified) -> str:
-    return str(getattr(asked.command, "table", ""))  # the core refuses a command that names none
+    return "" if is_of_the_jackpot(asked.command) else str(getattr(asked.command, "table", ""))
 
 
 def _found(

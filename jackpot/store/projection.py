@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
 from jackpot.core.events import Event, EventType
+from jackpot.core.site import SiteEvent
 from jackpot.store import tables
 from jackpot.store.chain import canonical
 from jackpot.store.line import Line
@@ -28,8 +30,7 @@ class Projection(NamedTuple):
         """Take in one event."""
         mark = event.data.get("command")
         if mark is not None:
-            answer = canonical(mark["answer"])
-            self.commands.append((self.chain, event.table, mark["id"], mark["digest"], answer, seq))
+            self.add_command(seq, event.table if "scope" not in mark else "", mark)
         match event.type:
             case EventType.WAGER_ACCEPTED:
                 self.wagers.append(_wager_row(self.chain, seq, event))
@@ -51,6 +52,16 @@ class Projection(NamedTuple):
                 self._return_wagers(event)
                 self._change_payouts(event, "corrected")
                 self._change_round(event, phase="idle", outcome="void", ended_at=event.at)
+
+    def add_site(self, seq: int, event: SiteEvent) -> None:
+        """Take in one event of the site: of those only the ids of commands are looked up."""
+        mark = event.data.get("command")
+        if mark is not None:
+            self.add_command(seq, "", mark)
+
+    def add_command(self, seq: int, table: str | None, mark: Mapping[str, Any]) -> None:
+        """Take in the id of a command that an event carries; the table is "" for an id of the whole chain."""
+        self.commands.append((self.chain, table, mark["id"], mark["digest"], canonical(mark["answer"]), seq))
 
     def write(self, line: Line) -> None:
         """Write it all: additions first, then the changes, which may touch what was added."""

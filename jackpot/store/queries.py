@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
 from sqlalchemy import ColumnElement, Connection, Select, Table, func, select
 
+from jackpot.core import state
 from jackpot.core.commands import DEVICES
 from jackpot.core.events import EventType
 from jackpot.core.ledger import Account
-from jackpot.core.state import Jackpot
+from jackpot.core.state import Jackpot, PayoutStatus
 from jackpot.store import tables
 from jackpot.store.book import read_jackpot
 from jackpot.store.chain import SITE
@@ -17,6 +19,9 @@ from jackpot.store.chain import SITE
 MOST_ROWS: Final = 1_000
 MOST_TRIED: Final = 1_000
 _AFTER_ALL: Final = 2**62
+_ADJUSTMENTS: Final = (EventType.ADJUSTMENT_PROPOSED.value, EventType.ADJUSTMENT_APPROVED.value)
+PLAYING: Final = "playing"
+"""The outcome of a round that has none yet."""
 
 Plain = dict[str, Any]
 
@@ -54,25 +59,28 @@ def jackpot_ids(connection: Connection) -> list[str]:
 
 def pools(connection: Connection) -> list[Plain]:
     """Each jackpot's pools, meter and what they owe the house."""
-    return [_pools(read_jackpot(connection, name)) for name in jackpot_ids(connection)]
+    return [pools_of(read_jackpot(connection, name)) for name in jackpot_ids(connection)]
 
 
 def floor(connection: Connection, jackpot: str | None = None) -> list[Plain]:
     """Each table as it stands."""
     names = [jackpot] if jackpot else jackpot_ids(connection)
     found = [(name, read_jackpot(connection, name)) for name in names]
-    return [_table(name, table) for name, state in found for table in state.tables.values() if not table.unlinked]
+    return [table_row(name, table) for name, state in found for table in state.tables.values() if not table.unlinked]
 
 
-def rounds(connection: Connection, page: Page) -> list[Plain]:
-    """Rounds, the newest first."""
+def rounds(connection: Connection, page: Page, outcome: str | None = None) -> list[Plain]:
+    """Rounds, the newest first; of one outcome only, where one is named (`playing` has none yet)."""
     w, r = tables.wagers.c, tables.rounds.c
     mine = (w.chain == r.chain) & (w.table_id == r.table_id) & (w.round == r.round) & (w.status == "accepted")
     sums = [
         select(func.count()).where(mine).scalar_subquery().label("wagers"),
         select(func.coalesce(func.sum(w.amount_cents), 0)).where(mine).scalar_subquery().label("wagered_cents"),
     ]
-    found = _page(connection, select(tables.rounds, *sums), tables.rounds, page)
+    wanted = select(tables.rounds, *sums)
+    if outcome is not None:
+        wanted = wanted.where(r.outcome.is_(None) if outcome == PLAYING else r.outcome == outcome)
+    found = _page(connection, wanted, tables.rounds, page)
     return [{**row, "wagered_cents": int(row["wagered_cents"])} for row in found]
 
 
@@ -89,9 +97,52 @@ def round_detail(connection: Connection, jackpot: str, table: str, number: int) 
     return {**played, "wagers": [dict(w) for w in wagers], "payouts": [dict(p) for p in prizes]}
 
 
-def wins(connection: Connection, page: Page) -> list[Plain]:
-    """Prizes, the newest first."""
-    return _page(connection, select(tables.payouts), tables.payouts, page)
+def round_events(connection: Connection, jackpot: str, table: str, number: int) -> list[Plain]:
+    """Every event of a round, the oldest first: those between its opening and the next one's, and late adjustments."""
+    e, r = tables.events.c, tables.rounds.c
+    opened = select(r.round, r.seq).where(r.chain == jackpot, r.table_id == table, r.round.in_([number, number + 1]))
+    seqs = {row.round: row.seq for row in connection.execute(opened)}
+    if number not in seqs:
+        return []
+    of_round = select(tables.events).where(e.chain == jackpot, e.table_id == table, e.round == number)
+    played = of_round.where(e.seq >= seqs[number], e.seq < seqs.get(number + 1, _AFTER_ALL)).order_by(e.seq)
+    late = of_round.where(e.type.in_(_ADJUSTMENTS), e.seq >= seqs.get(number + 1, _AFTER_ALL)).order_by(e.seq)
+    rows = [*connection.execute(played).mappings(), *connection.execute(late).mappings()]
+    return [_with_hash(dict(row)) for row in rows]
+
+
+def transfers_of(connection: Connection, jackpot: str, seqs: Sequence[int]) -> list[Plain]:
+    """The ledger's entries of these events, in order."""
+    t = tables.transfers.c
+    found = select(tables.transfers).where(t.chain == jackpot, t.seq.in_(seqs)).order_by(t.seq, t.n)
+    return [dict(row) for row in connection.execute(found).mappings()]
+
+
+def checkpoints(connection: Connection, page: Page) -> list[Plain]:
+    """Signed notes over a chain's head, the newest first."""
+    return _page(connection, select(tables.checkpoints), tables.checkpoints, page)
+
+
+def wins(connection: Connection, page: Page, status: PayoutStatus | None = None) -> list[Plain]:
+    """Prizes, the newest first; of one status only, where one is named."""
+    wanted = select(tables.payouts)
+    return _page(
+        connection, wanted if status is None else wanted.where(tables.payouts.c.status == status), tables.payouts, page
+    )
+
+
+def hits(connection: Connection, jackpot: str, since: str) -> list[Plain]:
+    """How often each hand has won since a moment, and what; prizes that were corrected do not count.
+
+    Events are found by their time, prizes by their events' numbers: what is older is not looked at.
+    """
+    e, p = tables.events.c, tables.payouts.c
+    first = select(e.seq).where(e.chain == jackpot, e.at >= since).order_by(e.at, e.seq).limit(1)
+    seq = connection.execute(first).scalar_one_or_none()
+    sums = select(p.hand, func.count().label("prizes"), func.sum(p.amount_cents).label("amount_cents"))
+    wanted = (p.chain == jackpot, p.seq >= (_AFTER_ALL if seq is None else seq), p.at >= since, p.status != "corrected")
+    found = connection.execute(sums.where(*wanted).group_by(p.hand)).mappings()
+    return [{**row, "amount_cents": int(row["amount_cents"])} for row in found]
 
 
 def pending_wins(connection: Connection) -> list[Plain]:
@@ -100,6 +151,36 @@ def pending_wins(connection: Connection) -> list[Plain]:
     same = (p.chain == r.chain) & (p.table_id == r.table_id) & (p.round == r.round)
     found = select(tables.payouts).join(tables.rounds, same).where(r.phase == "pending", p.status != "corrected")
     return [dict(row) for row in connection.execute(found.order_by(p.chain, p.seq, p.pay_order)).mappings()]
+
+
+def last_fall(connection: Connection, jackpot: str) -> Plain | None:
+    """The last event by which money left the jackpot pool, whatever came in with it; None where none ever did.
+
+    A settlement is found by its prizes, of which there are few, and any other event by its type.
+    """
+    e, t = tables.events.c, tables.transfers.c
+    left = select(t.seq).where(t.chain == jackpot, t.source == Account.JACKPOT.value)
+    newest = []
+    for kind in (*_FALLS, None):
+        found_by = tables.events if kind else tables.payouts
+        wanted = [found_by.c.chain == jackpot, left.where(t.seq == found_by.c.seq).exists()]
+        query = select(found_by.c.seq).where(*wanted, *([e.type == kind.value] if kind else []))
+        newest.append(connection.execute(query.order_by(found_by.c.seq.desc()).limit(1)).scalar_one_or_none())
+    seq = max((seq for seq in newest if seq is not None), default=None)
+    if seq is None:
+        return None
+    found = select(e.seq, e.type, e.table_id, e.round, e.at).where(e.chain == jackpot, e.seq == seq)
+    return dict(connection.execute(found).mappings().one())
+
+
+_FALLS: Final = (
+    EventType.HAND_VOIDED,
+    EventType.ROUND_VOIDED,
+    EventType.ROUND_CORRECTED,
+    EventType.ADJUSTMENT_APPROVED,
+    EventType.JACKPOT_RETIRED,
+)
+"""What takes money out of the jackpot pool, beside a settlement's prizes."""
 
 
 def events(connection: Connection, page: Page, wanted: EventFilter) -> Found:
@@ -188,7 +269,8 @@ def _page(connection: Connection, query: Select[Any], table: Table, page: Page) 
     return [dict(row) for row in rows]
 
 
-def _pools(jackpot: Jackpot) -> Plain:
+def pools_of(jackpot: Jackpot) -> Plain:
+    """A jackpot's pools, meter and what they owe the house."""
     balances = {account.value: cents for account, cents in jackpot.balances.items()}
     return {
         "jackpot": jackpot.id,
@@ -204,7 +286,8 @@ def _pools(jackpot: Jackpot) -> Plain:
     }
 
 
-def _table(jackpot: str, table: Any) -> Plain:  # noqa: ANN401 - a state's table
+def table_row(jackpot: str, table: state.Table) -> Plain:
+    """A table as it stands."""
     played = table.round
     return {
         "table": table.id,

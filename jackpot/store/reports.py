@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from datetime import date, datetime, time, timedelta
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from sqlalchemy import Connection, func, select
+from sqlalchemy import Connection, case, func, select
 
 from jackpot.core.ledger import POOLS, Account, Kind
 from jackpot.store import tables
@@ -29,42 +29,67 @@ LINES: Final = (
 def daily(connection: Connection, day: date, zone: str = "UTC") -> list[dict[str, Any]]:
     """One entry for each pool of each jackpot; `ties` says that the ledger agrees with the equation."""
     start, end = _bounds(day, zone)
-    return [_entry(connection, jackpot, pool, start, end) for jackpot in jackpot_ids(connection) for pool in POOLS]
+    return [entry for jackpot in jackpot_ids(connection) for entry in _entries(connection, jackpot, start, end)]
 
 
-def _entry(connection: Connection, jackpot: str, pool: Account, start: str, end: str) -> dict[str, Any]:
-    moved = _moved(connection, jackpot, pool, start, end)
-    after = sum(_moved(connection, jackpot, pool, end, None).values())
-    held = select(tables.balances.c.balance_cents).where(
-        tables.balances.c.chain == jackpot, tables.balances.c.account == pool.value
-    )
-    now = connection.execute(held).scalar_one_or_none() or 0
-    opening = sum(_moved(connection, jackpot, pool, None, start).values())
-    closing = now - after
-    lines = {f"{kind}_cents": moved.get(kind, 0) for kind in LINES}
+class _Moved(NamedTuple):
+    """What the ledger brought a pool, less what it took: before the day, after it, and in it by kind."""
+
+    before: int
+    after: int
+    lines: dict[str, int]
+
+
+def _entries(connection: Connection, jackpot: str, start: str, end: str) -> list[dict[str, Any]]:
+    moved = _moved(connection, jackpot, start, end)
+    b = tables.balances.c
+    held = select(b.account, b.balance_cents).where(b.chain == jackpot)
+    now = {row.account: row.balance_cents for row in connection.execute(held)}
+    return [_entry(jackpot, pool, now.get(pool.value, 0), moved[pool]) for pool in POOLS]
+
+
+def _entry(jackpot: str, pool: Account, now: int, moved: _Moved) -> dict[str, Any]:
+    lines = {f"{kind}_cents": moved.lines.get(kind, 0) for kind in LINES}
+    closing = now - moved.after
     return {
         "jackpot": jackpot,
         "pool": pool.value,
-        "opening_cents": opening,
+        "opening_cents": moved.before,
         **lines,
         "closing_cents": closing,
-        "ties": opening + sum(lines.values()) == closing,
+        "ties": moved.before + sum(lines.values()) == closing,
     }
 
 
-def _moved(connection: Connection, jackpot: str, pool: Account, start: str | None, end: str | None) -> dict[str, int]:
-    """What each kind of transfer brought the pool, less what it took."""
+def _moved(connection: Connection, jackpot: str, start: str, end: str) -> dict[Account, _Moved]:
+    """All in two readings of the ledger, in the order in which it lies.
+
+    Most of it is contributions, which are summed up as they come; only what is left is sorted by kind. There moments
+    are compared row by row, for an index by time would lead all over the ledger.
+    """
     t = tables.transfers.c
-    total: dict[str, int] = {}
-    for side, sign in ((t.target, 1), (t.source, -1)):
-        query = select(t.kind, func.sum(t.amount_cents)).where(t.chain == jackpot, side == pool.value)
-        if start is not None:
-            query = query.where(t.at >= start)
-        if end is not None:
-            query = query.where(t.at < end)
-        for kind, cents in connection.execute(query.group_by(t.kind)):
-            total[kind] = total.get(kind, 0) + sign * int(cents)
-    return total
+    into = [
+        case((t.target == pool.value, t.amount_cents), (t.source == pool.value, -t.amount_cents), else_=0)
+        for pool in POOLS
+    ]
+    whens = (t.at < start, t.at >= end, (t.at >= start) & (t.at < end) & (t.kind == Kind.CONTRIBUTION.value))
+    sums = [func.sum(case((when, cents), else_=0)) for cents in into for when in whens]
+    found = [int(cents or 0) for cents in connection.execute(select(*sums).where(t.chain == jackpot)).one()]
+    row_by_row = t.at.concat("")
+    others = (t.kind != Kind.CONTRIBUTION.value) & (row_by_row >= start) & (row_by_row < end)
+    rest = select(t.kind, *map(func.sum, into)).where(t.chain == jackpot, others).group_by(t.kind)
+    by_kind = {row[0]: [int(cents) for cents in row[1:]] for row in connection.execute(rest)}
+    moved = {}
+    for n, pool in enumerate(POOLS):
+        before, after, contributed = found[3 * n : 3 * n + 3]
+        lines = {Kind.CONTRIBUTION.value: contributed} | {kind: cents[n] for kind, cents in by_kind.items()}
+        moved[pool] = _Moved(before, after, lines)
+    return moved
+
+
+def has(day: date) -> bool:
+    """Whether a report can be made of a day: not of the calendar's first and last."""
+    return date.min + timedelta(days=1) < day < date.max - timedelta(days=1)
 
 
 def today(zone: str) -> date:

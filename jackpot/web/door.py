@@ -1,41 +1,215 @@
-"""What HTTP finds: health from the first moment on, everything else once the floor is served."""
+"""Who comes in: by a token, or by a browser's session; refusals are limited and told to the entry log."""
 
 from __future__ import annotations
 
-from typing import Final
+import asyncio
+import secrets
+import time
+from typing import Final, NamedTuple
+from urllib.parse import urlsplit
 
-from fastapi import FastAPI, Response
-from starlette.types import ASGIApp, Receive, Scope, Send
+import structlog
+from starlette.requests import Request
 
-from jackpot.web import health, problems
-from jackpot.web.health import Health
+from jackpot.clock import now
+from jackpot.core.answers import Refused
+from jackpot.core.commands import CONTROLLER, Actor
+from jackpot.core.site import Operator, RefuseSignIn, SignIn, SignOut
+from jackpot.store.errors import StoreError
+from jackpot.store.keeper import SiteKeeper
+from jackpot.tokens import Expired, operator_of
+from jackpot.web.limits import Refusals, Tally, network
+from jackpot.web.problems import Problem
+from jackpot.web.sessions import Session, Sessions
 
-AGAIN_SECONDS: Final = 2
-_METHODS: Final = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
+MOST_FAILURES: Final = 10
+"""Wrong tokens from one address within a minute; after that it waits."""
+MOST_FAILURES_OF_ALL: Final = 200
+MOST_SIGN_INS: Final = 20
+"""Sign-ins of one operator within a minute: each of them is an entry in the audit trail."""
+MOST_TOLD: Final = 20
+"""Refusals that the entry log hears of within a minute, whatever their number."""
+WATCH_SECONDS: Final = 1.0
+LOOPBACK: Final = ("localhost", "127.0.0.1", "::1")
+SAFE_METHODS: Final = ("GET", "HEAD", "OPTIONS")
+UNATTENDED: Final = "X-Unattended"
+"""The header of what a page asks by itself: that alone does not keep a session alive."""
+
+log = structlog.get_logger()
+
+
+class Caller(NamedTuple):
+    """Who asks, from where; with the session, where a browser does."""
+
+    operator: Operator
+    address: str
+    session: Session | None = None
+
+    @property
+    def actor(self) -> Actor:
+        """Who acts when this caller does."""
+        return self.operator.actor
 
 
 class Door:
-    """Leads to whatever application is inside now."""
+    """Knows the site as it is now, and every session."""
 
-    def __init__(self, health_of: Health) -> None:
-        self.health = health_of
-        self.inside: ASGIApp = _starting(health_of)
+    def __init__(self, keeper: SiteKeeper) -> None:
+        self._keeper = keeper
+        self.sessions = Sessions()
+        self._failures = Tally(MOST_FAILURES)
+        self._all_failures = Tally(MOST_FAILURES_OF_ALL)
+        self._sign_ins = Tally(MOST_SIGN_INS)
+        self._refusals = Refusals(MOST_TOLD)
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on."""
-        await self.inside(scope, receive, send)
+    async def admit(self, request: Request) -> Caller:
+        """Who asks; a token in the header comes before a cookie."""
+        scheme, _, token = request.headers.get("Authorization", "").partition(" ")
+        if scheme.lower() == "bearer":
+            return await self._by_token(request, token.strip())
+        if cookie_name(request) in request.cookies:
+            return self._by_session(request, request.cookies[cookie_name(request)])
+        raise Problem(401, "unauthenticated", "this needs an operator's token (Authorization: Bearer …) or a sign-in")
+
+    def still_admits(self, caller: Caller) -> bool:
+        """Whether a caller would be let in now: what lasts longer than a request asks this now and then."""
+        known = self._keeper.site.operators.get(caller.operator.name)
+        if known is None or not known.active or known.token_hash != caller.operator.token_hash:
+            return False
+        if caller.session is not None:
+            return self.sessions.holds(caller.session, self._keeper.site, now(), time.monotonic())
+        return not known.is_expired(now())
+
+    async def sign_in(self, request: Request, token: str) -> tuple[str, Caller]:
+        """Open a session for the operator with this token, durably recorded; says its id, for the cookie alone."""
+        require_ours(request, needed=False)
+        at, address = time.monotonic(), address_of(request)
+        wait = self._failures.wait_seconds(network(address), at)
+        if wait:
+            self._refusals.add(address)
+            raise _too_many(wait)
+        operator = await self._operator(address, token)
+        wait = self._sign_ins.wait_seconds(operator.name, at)
+        if wait:
+            raise Problem(429, "too_many_sign_ins", f"{operator.name} signs in too often", wait_seconds=wait)
+        self._sign_ins.add(operator.name, at)
+        await self._record(SignIn(now(), operator.actor, address))
+        self._end_former(request, at)
+        secret, session = self.sessions.open(operator, at)
+        return secret, Caller(operator, address, session)
+
+    async def sign_out(self, caller: Caller) -> None:
+        """End a session; a token stays what it is."""
+        if caller.session is not None:
+            self.sessions.end(caller.session)
+            await self._record(SignOut(now(), caller.actor, caller.address))
+
+    async def watch(self) -> None:
+        """Notice what others write of the site, and tell the entry log of refusals."""
+        reachable = True
+        while True:
+            await asyncio.sleep(WATCH_SECONDS)
+            try:
+                await asyncio.to_thread(self._keeper.refresh)
+                await self.tell_refusals()
+            except StoreError as error:
+                if reachable:
+                    log.warning("site not read", problem=str(error))
+                reachable = False
+            else:
+                reachable = True
+
+    async def tell_refusals(self) -> None:
+        """Refused sign-ins into the entry log, as many as it takes."""
+        for address, attempts in self._refusals.due(time.monotonic()):
+            log.warning("sign-in refused", address=address, attempts=attempts)
+            await self._record(RefuseSignIn(now(), CONTROLLER, address, attempts))
+
+    async def _by_token(self, request: Request, token: str) -> Caller:
+        """A right token is let in however many wrong ones came beside it: it cannot be guessed."""
+        address = address_of(request)
+        try:
+            return Caller(operator_of(self._keeper.site, token, now()), address)
+        except Refused:
+            wait = self._failures.wait_seconds(network(address), time.monotonic())
+        if wait:
+            self._refusals.add(address)
+            raise _too_many(wait)
+        return Caller(await self._operator(address, token), address)
+
+    async def _operator(self, address: str, token: str) -> Operator:
+        """Whom a token belongs to; one that is not known is looked for in the store: it may be new."""
+        try:
+            return operator_of(self._keeper.site, token, now())
+        except Refused:
+            await asyncio.to_thread(self._keeper.refresh)
+        try:
+            return operator_of(self._keeper.site, token, now())
+        except Refused as refused:
+            at = time.monotonic()
+            flood = self._all_failures.wait_seconds("", at)
+            self._failures.add(network(address), at)
+            self._all_failures.add("", at)
+            self._refusals.add(address)
+            if flood:
+                raise _too_many(flood) from None
+            if isinstance(refused, Expired):
+                raise Problem(401, "token_expired", refused.message) from None
+            raise Problem(401, "unauthenticated", "this token belongs to no active operator") from None
+
+    def _by_session(self, request: Request, secret: str) -> Caller:
+        attended = UNATTENDED not in request.headers
+        session = self.sessions.find(secret, self._keeper.site, now(), time.monotonic(), attended=attended)
+        if session is None:
+            raise Problem(401, "session_ended", "this session has ended: sign in again")
+        if request.method not in SAFE_METHODS:
+            require_ours(request, needed=True)
+            if not secrets.compare_digest(session.csrf.encode(), request.headers.get("X-CSRF-Token", "").encode()):
+                raise Problem(403, "csrf", "an act from a page needs the session's X-CSRF-Token")
+        return Caller(self._keeper.site.operators[session.name], address_of(request), session)
+
+    def _end_former(self, request: Request, at: float) -> None:
+        """A browser that signs in anew leaves its former session."""
+        former = request.cookies.get(cookie_name(request), "")
+        session = self.sessions.find(former, self._keeper.site, now(), at)
+        if session is not None:
+            self.sessions.end(session)
+
+    async def _record(self, entry: SignIn | SignOut | RefuseSignIn) -> None:
+        await asyncio.shield(asyncio.wrap_future(self._keeper.ask(entry, sign=False)))
 
 
-def _starting(health_of: Health) -> FastAPI:
-    """The application of a controller that waits for its store or its broker."""
-    app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
-    app.state.health = health_of
-    app.include_router(health.router)
-    app.add_api_route("/{path:path}", _not_yet, methods=_METHODS)
-    return app
+def is_secure(request: Request) -> bool:
+    """Whether cookies are for https alone: always, but where a browser speaks plain http to its own machine."""
+    try:
+        host = urlsplit(f"//{request.headers.get('Host', '')}").hostname
+    except ValueError:
+        return True
+    return request.scope["scheme"] == "https" or host not in LOOPBACK
 
 
-async def _not_yet() -> Response:
-    answer = problems.answer(503, "starting", "the controller is starting: /readyz says what it waits for")
-    answer.headers["Retry-After"] = str(AGAIN_SECONDS)
-    return answer
+def cookie_name(request: Request) -> str:
+    """The session's cookie; the prefix has browsers take it from nobody but this very host."""
+    return "__Host-jackpot" if is_secure(request) else "jackpot-session"
+
+
+def address_of(request: Request) -> str:
+    """Where a request comes from."""
+    return request.client.host if request.client else "unknown"
+
+
+def require_ours(request: Request, *, needed: bool) -> None:
+    """Refuse what another site's page had a browser send; programs send neither header."""
+    site, origin = request.headers.get("Sec-Fetch-Site"), request.headers.get("Origin")
+    if site is not None:
+        ours = site == "same-origin"
+    elif origin is not None:
+        ours = origin.partition("://")[2] == request.headers.get("Host", "")
+    else:
+        ours = not needed
+    if not ours:
+        raise Problem(403, "foreign_page", "this comes from a page of another site")
+
+
+def _too_many(wait: float) -> Problem:
+    return Problem(429, "too_many_failures", "too many wrong tokens came from here: wait a little", wait_seconds=wait)

@@ -1,64 +1,136 @@
-"""The running floor as the web sees it: who asks, which jackpot a table belongs to, and the way to its writer."""
+"""The running floor as the web sees it: its jackpots and tables, the way to their writers, and the store to read."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
-from typing import Annotated, Any
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any, Final, TypeVar
 
-from fastapi import Depends, Request
-from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
+from fastapi import Request
+from sqlalchemy import Connection
 
 from jackpot.core.answers import Error, Refused
-from jackpot.core.commands import Actor, Command, Identified, Role
-from jackpot.store.book import read_site
+from jackpot.core.commands import Command, Identified
+from jackpot.core.site import Site, SiteCommand
+from jackpot.core.site_once import IdentifiedSite, SiteDecision
+from jackpot.core.state import Jackpot
 from jackpot.store.database import Database
-from jackpot.store.writer import Writer
-from jackpot.tokens import operator_of
+from jackpot.store.history import History
+from jackpot.store.keeper import SiteKeeper
 from jackpot.web.problems import Problem
+from jackpot.web.verification import Verification
+from jackpot.wire.desk import Desk
 
-_bearer = HTTPBearer(auto_error=False, description="an operator's token")
+READING_THREADS: Final = 3
+"""One fewer than the store's readers for each other thing that reads: a verification, and the site's keeper."""
+MOST_READING: Final = 100
+ACT_SECONDS: Final = 10.0
+
+T = TypeVar("T")
 
 
 class Floor:
-    """Every jackpot that this process serves."""
+    """Every jackpot that this process serves, and the site they belong to."""
 
-    def __init__(self, database: Database, writers: Mapping[str, Writer]) -> None:
-        self._database = database
-        self._writers = writers
+    def __init__(
+        self, database: Database, desks: Mapping[str, Desk], keeper: SiteKeeper, verification: Verification, zone: str
+    ) -> None:
+        self.name = verification.verifier.name
+        self.database = database
+        self.desks = desks
+        self.keeper = keeper
+        self.zone = zone
+        self.history = History()
+        self.verification = verification
+        self._readers = ThreadPoolExecutor(READING_THREADS, "reader")
+        self._reading = 0
 
-    def operator(self, token: str) -> Actor:
-        """Whom a token belongs to."""
-        with self._database.reader() as connection:
-            site = read_site(connection)
-        try:
-            return operator_of(site, token).actor
-        except Refused:
-            raise Problem(401, "unauthenticated", "this token belongs to no active operator") from None
+    @property
+    def site(self) -> Site:
+        """The site as it is now."""
+        return self.keeper.site
 
-    async def ask(self, table: str, command: Command | Identified) -> dict[str, Any]:
-        """Carry out an act at a table, durably, or raise its refusal."""
-        actor = command.command.actor if isinstance(command, Identified) else command.actor
-        if actor.role not in (Role.SUPERVISOR, Role.MANAGER):
-            raise Refused(Error.FORBIDDEN, f"{actor.name} may not do this: it is a supervisor's act")
-        for writer in self._writers.values():
-            known = writer.book.jackpot.tables.get(table)
+    def desk(self, jackpot: str) -> Desk:
+        """The desk of a jackpot."""
+        if jackpot not in self.desks:
+            raise Problem(404, "unknown_jackpot", f"the site has no jackpot {jackpot!r}")
+        return self.desks[jackpot]
+
+    def state(self, jackpot: str) -> Jackpot:
+        """A jackpot as it was last committed."""
+        return self.desk(jackpot).announcer.jackpot
+
+    def meant(self, jackpot: str | None) -> str:
+        """The jackpot that is meant; where there is one only, it need not be named."""
+        if jackpot is not None:
+            return self.desk(jackpot).id
+        if len(self.desks) != 1:
+            raise Problem(404, "unknown_jackpot", f"name one of the site's jackpots: {', '.join(sorted(self.desks))}")
+        return next(iter(self.desks))
+
+    def desk_of(self, table: str) -> Desk:
+        """The desk of the jackpot that a table is linked to."""
+        for desk in self.desks.values():
+            known = desk.announcer.jackpot.tables.get(table)
             if known is not None and not known.unlinked:
-                decision = await asyncio.wrap_future(writer.ask(command))
-                return dict(decision.answer)
+                return desk
         raise Refused(Error.UNKNOWN_TABLE, f"the site has no table {table!r}")
+
+    def jackpot_of(self, table: str) -> str:
+        """The jackpot a table belongs to, even one that was unlinked since."""
+        jackpot = self.site.tables.get(table)
+        if jackpot is None or jackpot not in self.desks:
+            raise Refused(Error.UNKNOWN_TABLE, f"the site has no table {table!r}")
+        return jackpot
+
+    async def ask(self, desk: Desk, command: Command | Identified) -> dict[str, Any]:
+        """Carry out an act on a jackpot, durably, or raise its refusal."""
+        if desk.announcer.store_failed:
+            raise Problem(503, "store", "the store does not answer: try again", wait_seconds=1)
+        return dict((await _answer(desk.writer.ask(command))).answer)
+
+    async def ask_site(self, command: SiteCommand | IdentifiedSite) -> SiteDecision:
+        """Carry out an act on the site, durably, or raise its refusal."""
+        return await _answer(self.keeper.ask(command))
+
+    async def read(self, query: Callable[[Connection], T]) -> T:
+        """What the store answers, asked in a thread."""
+        return await self.compute(lambda: self._read(query))
+
+    async def compute(self, work: Callable[[], T]) -> T:
+        """Have something done in a reading thread; so many may wait for one."""
+        if self._reading >= MOST_READING:
+            raise Problem(503, "busy", f"{MOST_READING} questions wait already: try again", wait_seconds=1)
+        self._reading += 1
+        try:
+            return await asyncio.get_running_loop().run_in_executor(self._readers, work)
+        finally:
+            self._reading -= 1
+
+    def _read(self, query: Callable[[Connection], T]) -> T:
+        with self.database.reader() as connection:
+            return query(connection)
+
+
+async def _answer(asked: Future[T]) -> T:
+    """What a writer answers, never cancelled; where that takes too long, nobody can say what became of the act."""
+    answer = asyncio.wrap_future(asked)
+    done, _ = await asyncio.wait([answer], timeout=ACT_SECONDS)
+    if not done:
+        answer.add_done_callback(_nobody_waits)
+        sentence = "not known yet whether this was carried out: ask again with the same Idempotency-Key"
+        raise Problem(503, "unknown", sentence, wait_seconds=1)
+    return answer.result()
+
+
+def _nobody_waits(answer: asyncio.Future[Any]) -> None:
+    """An outcome that came too late is looked at, so that it is not complained of."""
+    if not answer.cancelled():
+        answer.exception()
 
 
 def floor_of(request: Request) -> Floor:
     """The floor that this application serves."""
     floor: Floor = request.app.state.floor
     return floor
-
-
-async def operator(
-    request: Request, credentials: Annotated[HTTPAuthorizationCredentials | None, Depends(_bearer)] = None
-) -> Actor:
-    """Who asks; a token is needed, and one that belongs to an active operator."""
-    if credentials is None:
-        raise Problem(401, "unauthenticated", "this needs an operator's token: Authorization: Bearer …")
-    return await asyncio.to_thread(floor_of(request).operator, credentials.credentials)

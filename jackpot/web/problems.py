@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from http import HTTPStatus
 from typing import Final
 
-from fastapi import FastAPI, Request
+import structlog
+from fastapi import Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
+from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException
+from starlette.routing import BaseRoute, Match
 
 from jackpot.core.answers import Refused
 from jackpot.store.errors import StoreError
 
+MEDIA_TYPE: Final = "application/problem+json"
 _STATUS: Final = {
     "malformed": 422,
     "forbidden": 403,
@@ -22,44 +28,91 @@ _STATUS: Final = {
 }
 """The status of each refusal; any other is a conflict with the present state."""
 
+log = structlog.get_logger()
+
+
+class ProblemDocument(BaseModel):
+    """What went wrong."""
+
+    type: str = Field(description="urn:jackpot:problem: and the code")
+    title: str = Field(description="the code, for people")
+    status: int = Field(description="the HTTP status")
+    detail: str = Field(description="a sentence for a person")
+    code: str = Field(description="for a program")
+
 
 class Problem(Exception):  # noqa: N818 - an answer, not an error of the program
-    """Something to tell the client."""
+    """Something to tell the client; `wait_seconds` says after how long it is worth asking again."""
 
-    def __init__(self, status: int, code: str, detail: str) -> None:
+    def __init__(self, status: int, code: str, detail: str, *, wait_seconds: float | None = None) -> None:
         super().__init__(detail)
         self.status = status
         self.code = code
         self.detail = detail
+        self.headers = {} if wait_seconds is None else {"Retry-After": str(max(1, round(wait_seconds + 0.5)))}
 
 
-def answer(status: int, code: str, detail: str) -> JSONResponse:
+def answer(status: int, code: str, detail: str, headers: dict[str, str] | None = None) -> JSONResponse:
     """A problem document."""
-    headers = {"WWW-Authenticate": "Bearer"} if status == 401 else None
-    body = {"type": f"urn:jackpot:problem:{code}", "title": code.replace("_", " "), "status": status, "detail": detail}
-    return JSONResponse(body | {"code": code}, status, headers, "application/problem+json")
+    told = ProblemDocument(
+        type=f"urn:jackpot:problem:{code}", title=code.replace("_", " "), status=status, detail=detail, code=code
+    )
+    challenge = {"WWW-Authenticate": "Bearer"} if status == HTTPStatus.UNAUTHORIZED else {}
+    return JSONResponse(told.model_dump(), status, {**challenge, **(headers or {})}, MEDIA_TYPE)
 
 
-def install(app: FastAPI) -> None:
-    """Have every failure of this application told as a problem."""
-    app.add_exception_handler(Problem, _told)
-    app.add_exception_handler(Refused, _told)
-    app.add_exception_handler(StoreError, _told)
-    app.add_exception_handler(RequestValidationError, _told)
-    app.add_exception_handler(HTTPException, _told)
-
-
-def _told(_request: Request, error: Exception) -> JSONResponse:
+def answer_to(error: Problem | Refused | StoreError) -> JSONResponse:
+    """What is told of a refusal, or of a store that does not answer."""
     match error:
         case Problem():
-            return answer(error.status, error.code, error.detail)
+            return answer(error.status, error.code, error.detail, error.headers)
         case Refused():
             return answer(_STATUS.get(error.code.value, 409), error.code.value, error.message)
-        case StoreError():
-            return answer(503, "store", "the store does not answer: try again")
+    return answer(503, "store", "the store does not answer: try again", {"Retry-After": "1"})
+
+
+FAILURES: Final = (Problem, Refused, StoreError, RequestValidationError, HTTPException, Exception)
+"""Every kind of failure; `told` knows what to tell of each."""
+
+
+def told(request: Request, error: Exception) -> JSONResponse:
+    """What is told of any failure."""
+    match error:
+        case Problem() | Refused() | StoreError():
+            return answer_to(error)
         case RequestValidationError():
             first = error.errors()[0]
             return answer(422, "malformed", f"{'.'.join(map(str, first['loc']))}: {first['msg']}")
+        case HTTPException() if error.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
+            allowed = ", ".join(sorted(_methods(request)))
+            sentence = f"{request.method} is not for {request.url.path}: {allowed} is"
+            return answer(405, "method_not_allowed", sentence, {"Allow": allowed})
+        case HTTPException() if error.status_code == HTTPStatus.NOT_FOUND:
+            return answer(404, "not_found", f"there is nothing at {request.url.path}")
+        case HTTPException() if error.status_code == HTTPStatus.BAD_REQUEST:
+            return answer(422, "malformed", "the body is not JSON in UTF-8")
         case HTTPException():
-            return answer(error.status_code, "http", str(error.detail))
-    raise error
+            code = HTTPStatus(error.status_code).phrase.lower().replace(" ", "_")
+            return answer(error.status_code, code, str(error.detail), dict(error.headers or {}))
+    log.error("request failed", method=request.method, path=request.url.path, problem=repr(error))
+    return answer(500, "internal", "something is wrong with the controller: its log says what")
+
+
+def _methods(request: Request) -> set[str]:
+    """Every method that this path takes."""
+    return {method for route in _routes(request.app.routes) for method in _methods_of(route, request)}
+
+
+def _routes(routes: Iterable[BaseRoute]) -> Iterable[BaseRoute]:
+    """All routes, those of included routers too."""
+    for route in routes:
+        included = getattr(route, "original_router", None)
+        if included is None:
+            yield route
+        else:
+            yield from _routes(included.routes)
+
+
+def _methods_of(route: BaseRoute, request: Request) -> set[str]:
+    found, _ = route.matches(request.scope)
+    return set(getattr(route, "methods", None) or ()) if found is not Match.NONE else set()

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from functools import partial
-from typing import Any, Final, TypeVar
+from typing import Any, Final, NamedTuple, TypeVar
 
 import structlog
 
@@ -33,9 +33,22 @@ from jackpot.wire.views import ROUND_ENDS, Mark
 
 WATCH_SECONDS: Final = 1.0
 PROBE_SECONDS: Final = 1.0
+_OF_DEVICES: Final = (Heard.PAD_STATUS, Heard.PAD_SHOWN, Heard.DEALER_STATUS)
 
 log = structlog.get_logger()
 T = TypeVar("T")
+
+
+class Watcher(NamedTuple):
+    """Who wants to know what happens at a desk, told in the loop's thread; cheap, or lamps light late.
+
+    `events` takes what a batch made durable; `status` hears that something else is not what it was: the store failed or
+    is back, the broker is lost or found, or, with a table's name, a device of that table came, went or said what it
+    shows.
+    """
+
+    events: Callable[[list[tuple[int, Event]]], None]
+    status: Callable[[str | None], None]
 
 
 class Desk:
@@ -56,6 +69,7 @@ class Desk:
         self._noticed, self._notices = noticed, book.noticed
         self.id = book.jackpot.id
         self._closing = False
+        self._watchers: list[Watcher] = []
         self.listening = asyncio.Event()
         self._ended: asyncio.Future[StoreError] = self._loop.create_future()
         self.pads, self.displays = Pads(), Displays()
@@ -74,6 +88,14 @@ class Desk:
         self._remember_wins()
         self._batches, self._commits = metrics.BATCH.labels(self.id), metrics.COMMIT.labels(self.id)
         self._gauges.measure(self.announcer.jackpot, self.announcer.mark)
+
+    def watch(self, watcher: Watcher) -> None:
+        """Tell this one, too, from now on."""
+        self._watchers.append(watcher)
+
+    def _tell_status(self, table: str | None = None) -> None:
+        for watcher in self._watchers:
+            watcher.status(table)
 
     def _hooks(self) -> Hooks:
         """The writer speaks from its own thread; everything here happens in the loop's."""
@@ -110,6 +132,7 @@ class Desk:
             on_letter=self._heard,
             on_connect=self._connected,
             before_connect=self._require_lease,
+            on_lost=self._tell_status,
         )
         self.announcer.speak_through(session.publish)
         return session
@@ -193,6 +216,7 @@ class Desk:
         self.announcer.everything()
         await self.session.subscribe(self._topics.heard_by(self.id))
         self.listening.set()
+        self._tell_status()
 
     def _heard(self, letter: Letter) -> None:
         if self._closing:
@@ -204,6 +228,8 @@ class Desk:
             self._heard_controller(letter)
         else:
             self.intake.take(letter, source)
+            if source.kind in _OF_DEVICES:
+                self._tell_status(source.name)
 
     def _acknowledge(self, letter: Letter) -> None:
         self.session.acknowledge(letter)
@@ -234,6 +260,7 @@ class Desk:
         self.announcer.mark = _mark(self._book)
         will = Will(self._topics.controller(self.id), self._status("offline").encode())
         self.session.reconnect(will)
+        self._tell_status()
 
     # From the writer.
 
@@ -259,6 +286,11 @@ class Desk:
             self._noticed()
         self._batches.observe(len(batch.answers))
         self._commits.observe(batch.seconds)
+        if was_failing:
+            self._tell_status()
+        if batch.events:
+            for watcher in self._watchers:
+                watcher.events(batch.events)
 
     def _look_after(self, events: list[tuple[int, Event]]) -> None:
         """What a batch obliges the shell to do and to count."""
@@ -278,6 +310,7 @@ class Desk:
         self.announcer.store_failed = True
         self.announcer.everything()
         self._pacer.change()
+        self._tell_status()
 
     def _end(self, error: StoreError) -> None:
         log.error("no longer the owner", jackpot=self.id, problem=str(error))

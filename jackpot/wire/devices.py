@@ -37,6 +37,22 @@ class Pads:
         """Whether a pad said, or its will said, that it is gone."""
         return self._online.get((table, box)) is False
 
+    def online(self, table: str, box: int) -> bool | None:
+        """Whether a pad is there; None where it never said."""
+        return self._online.get((table, box))
+
+    def dealer_online(self, table: str) -> bool | None:
+        """Whether a table's dealer terminal is there; None where it never said."""
+        return self._dealers.get(table)
+
+    def all_pads(self) -> list[tuple[tuple[str, int], bool]]:
+        """Every pad that was heard of, by table and box, and whether it is there."""
+        return sorted(self._online.items())
+
+    def all_dealers(self) -> list[tuple[str, bool]]:
+        """Every dealer terminal that was heard of, by table, and whether it is there."""
+        return sorted(self._dealers.items())
+
     def set_shown(self, table: str, box: int, shown: PadShownMessage) -> None:
         """A pad says what its lamp shows."""
         self._shown[table, box] = shown
@@ -101,6 +117,12 @@ class Displays:
         reported = before is not None and before.reported and self._is_old(said, wrong_since, at)
         self._shown[display] = Shown(said, wrong_since, sampled_at, reported)
         return record
+
+    def all_displays(self) -> list[tuple[str, bool, int | None, bool]]:
+        """Every display that was heard of: whether it is there, what it shows, and whether that is right."""
+        shown = {name: kept.said.amount_cents for name, kept in self._shown.items()}
+        names = sorted({*self._online, *self._shown})
+        return [(name, self._online.get(name, False), shown.get(name), self.is_right(name)) for name in names]
 
     def is_right(self, display: str) -> bool:
         """Whether what a display last said was the meter at that moment."""

@@ -102,6 +102,7 @@ class Session:
         on_letter: Callable[[Letter], None],
         on_connect: Callable[[], Awaitable[None]],
         before_connect: Callable[[], Awaitable[None]] | None = None,
+        on_lost: Callable[[], None] = lambda: None,
         clean: bool = False,
     ) -> None:
         self._address = address
@@ -110,6 +111,7 @@ class Session:
         self._on_letter = on_letter
         self._on_connect = on_connect
         self._before_connect = before_connect
+        self._on_lost = on_lost
         self._clean = clean
         self._client: aiomqtt.Client | None = None
         self._paho: Paho | None = None
@@ -133,7 +135,10 @@ class Session:
                     wait = FIRST_WAIT_SECONDS
                 log.warning("broker lost", broker=self._address.shown, client=self._client_id, problem=str(error))
             finally:
+                was_connected = self.connected
                 self.connected, self._client, self._paho = False, None, None
+                if was_connected:
+                    self._on_lost()
             await asyncio.sleep(random.uniform(wait / 2, wait))  # noqa: S311 - spreads reconnects, keeps no secret
             wait = min(2 * wait, LONGEST_WAIT_SECONDS)
 

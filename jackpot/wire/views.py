@@ -104,7 +104,8 @@ def _meter_state(jackpot: Jackpot, *, store_failed: bool) -> str:
 
 def money(cents: int) -> str:
     """An amount as people read it."""
-    return f"${cents // 100:,}.{cents % 100:02d}"
+    sign, whole = ("-" if cents < 0 else ""), abs(cents)
+    return f"{sign}${whole // 100:,}.{whole % 100:02d}"
 
 
 def pending(jackpot: Jackpot) -> Iterator[tuple[str, int, Payout]]:

@@ -32,11 +32,13 @@ import postgres
 from floor import FLUSH, NOTHING, STRAIGHT_FLUSHES, Floor
 
 from jackpot.core.answers import Refused
+from jackpot.core.site import KEYHOLDER, RenewToken
 from jackpot.store import tables
-from jackpot.store.book import Book, take_over
+from jackpot.store.book import Book, SiteBook, take_over
 from jackpot.store.database import Database
 from jackpot.store.notes import Signer
 from jackpot.store.schema import head
+from jackpot.tokens import token_hash
 
 FORKING = """
 import gc, json, os, resource, sys, traceback
@@ -744,10 +746,11 @@ def test_today_is_today_at_the_site(tmp_path, answer):
 def test_an_operator_is_added_renewed_and_revoked(site, jackpot, answer):
     added = answer(site.folder, "operator", "add", "sue", "--role", "supervisor", "--token", site.one)
     assert (added["operator"], len(added["token"])) == ("sue", 43)
-    assert answer(site.folder, "operator", "list") == [
-        {"name": "manager1", "role": "manager", "active": True},
-        {"name": "manager2", "role": "manager", "active": True},
-        {"name": "sue", "role": "supervisor", "active": True},
+    listed = answer(site.folder, "operator", "list")
+    assert [(o["name"], o["role"], o["active"]) for o in listed] == [
+        ("manager1", "manager", True),
+        ("manager2", "manager", True),
+        ("sue", "supervisor", True),
     ]
     assert added["token"] not in jackpot(site.folder, "operator", "list").out
     renewed = answer(site.folder, "operator", "renew", "manager1", JACKPOT_TOKEN=site.one)
@@ -760,6 +763,34 @@ def test_an_operator_is_added_renewed_and_revoked(site, jackpot, answer):
     kinds = [row["type"] for row in answer(site.folder, "audit", "list", "--chain", "site", "--limit", "3")]
     assert kinds == ["operator_revoked", "token_renewed", "operator_added"]
     assert jackpot(site.folder, "audit", "verify").code == 0
+
+
+def test_tokens_end_after_a_year_or_when_it_was_said(site, jackpot, answer):
+    def days(name):
+        (found,) = (o for o in answer(site.folder, "operator", "list") if o["name"] == name)
+        ends = datetime.fromisoformat(found["expires_at"])
+        return round((ends - datetime.now(UTC)) / timedelta(days=1), 2)
+
+    answer(site.folder, "operator", "add", "sue", "--role", "supervisor", "--token", site.one)
+    answer(site.folder, "operator", "add", "ada", "--role", "auditor", "--days", "7", "--token", site.one)
+    assert (days("manager1"), days("sue"), days("ada")) == (365, 365, 7)
+    answer(site.folder, "operator", "renew", "ada", "--days", "30", "--token", site.one)
+    assert days("ada") == 30
+    for wrong in ("0", "4000"):
+        refused(jackpot(site.folder, "operator", "renew", "ada", "--days", wrong, "--token", site.one), "--days")
+
+
+def test_a_token_that_has_ended_is_refused_with_a_sentence_and_the_key_holder_renews_it(site, jackpot, answer):
+    database = Database(f"sqlite:///{site.folder}/jackpot.db")
+    book = SiteBook.open(database, "test")
+    hashed = token_hash("old token")
+    book.ask(RenewToken("2020-01-01T00:00:00.000Z", KEYHOLDER, "manager1", hashed, "2021-01-01T00:00:00.000Z"))
+    book.chain.release()
+    database.close()
+    asked = ("operator", "add", "sue", "--role", "supervisor", "--token", "old token")
+    refused(jackpot(site.folder, *asked), "the token of manager1 ended at 2021-01-01", codes=[1])
+    renewed = answer(site.folder, "operator", "renew", "manager1", "--with-key")
+    assert answer(site.folder, *asked[:-1], renewed["token"])["operator"] == "sue"
 
 
 def test_a_manager_is_added_and_a_lost_token_renewed_by_two_managers(site, jackpot, answer):

@@ -4,7 +4,7 @@ from uuid import uuid4
 
 import psycopg
 import pytest
-from sqlalchemy import event
+from sqlalchemy import event, select
 
 from jackpot.core.commands import (
     Actor,
@@ -14,13 +14,18 @@ from jackpot.core.commands import (
     LinkTable,
     OpenRound,
     PlaceWager,
+    ProposeConfig,
     Role,
     Settle,
+    UnlinkTable,
 )
 from jackpot.core.state import Config
+from jackpot.store import tables
+from jackpot.store.audit import verify, write_checkpoint
 from jackpot.store.book import Book
 from jackpot.store.database import Database
 from jackpot.store.memory import recalled_from
+from jackpot.store.notes import Signer
 from jackpot.store.schema import migrate
 from rules.prizes import FixedFrom
 
@@ -28,6 +33,7 @@ AT = "2026-11-15T09:30:00.000Z"
 MANAGER, DEALER, PAD = Actor("max", Role.MANAGER), Actor("dealer"), Actor("pad")
 CONFIG = Config(1, 200, 7_000, 3_000, 0, FixedFrom.RESERVE, ())
 OPEN = OpenRound(AT, DEALER, "t1")
+SIGNER = Signer.new("casino")
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
@@ -116,3 +122,39 @@ def test_ids_of_past_rounds_are_looked_up_and_never_searched_for_row_by_row(book
     steps = [row.detail for plan in plans for row in plan if kind in row.detail]
     key = "table_id=? AND box=? AND wager_id=?" if kind == "wagers" else "table_id=? AND command_id=?"
     assert [step.split(" (")[1] for step in steps] == [f"chain=? AND {key})"]
+
+
+# Ids of the whole jackpot.
+
+
+def propose(key, cents, digest=None):
+    asked = ProposeConfig(AT, MANAGER, CONFIG._replace(wager_cents=cents), "season")
+    return Identified(key, digest or f"wager {cents}", asked)
+
+
+def test_a_jackpots_id_is_known_within_its_batch_and_after_a_restart(book):
+    first, repeat, reused, other = book.ask([propose("k1", 300), propose("k1", 300), propose("k1", 400), OPEN])
+    assert (len(first.events), repeat.events, repeat.answer) == (1, (), first.answer)
+    assert reused.code == "command_id_reused"
+    assert other.answer == {"round": 1}
+    database = book.chain.database
+    anew = Book.open(database, "main", "next")
+    assert [outcome.events for outcome in anew.ask([propose("k1", 300)])] == [()]
+    assert anew.ask([propose("k1", 400)])[0].code == "command_id_reused"
+    write_checkpoint(database, "main", SIGNER)
+    assert verify(database, "main", SIGNER.verifier).problem is None
+
+
+def test_the_same_id_at_a_table_and_at_the_jackpot_are_two(book):
+    opened, proposed, linked = book.ask(
+        [Identified("k1", "d1", OPEN), propose("k1", 300), Identified("k2", "d2", LinkTable(AT, MANAGER, "t2", 5))]
+    )
+    assert all(outcome.events for outcome in (opened, proposed, linked))
+    with book.chain.database.reader() as connection:
+        kept = connection.execute(select(tables.commands.c.table_id, tables.commands.c.command_id)).all()
+    assert sorted(map(tuple, kept)) == [("", "k1"), ("", "k2"), ("t1", "k1")]
+    assert book.ask([Identified("k2", "d2", LinkTable(AT, MANAGER, "t2", 5))])[0].answer == {"table": "t2"}
+    book.ask([UnlinkTable(AT, MANAGER, "t2", "moved")])
+    assert book.ask([Identified("k2", "d2", LinkTable(AT, MANAGER, "t2", 5))])[0].events == ()
+    write_checkpoint(book.chain.database, "main", SIGNER)
+    assert verify(book.chain.database, "main", SIGNER.verifier).problem is None

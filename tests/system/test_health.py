@@ -68,7 +68,7 @@ def test_a_daemon_that_waits_for_its_broker_says_so_and_answers_nothing_else_yet
     with mosquitto(tmp_path, port):
         site.wait_ready()
         assert get(site, "/readyz")[0] == 200
-        assert get(site, "/api/v1/nonsense")[0] == 404
+        assert get(site, "/api/v1/nonsense")[0] == 401
 
 
 def test_a_broker_that_is_lost_is_named_until_it_is_back(new_site, tmp_path):

@@ -1,0 +1,83 @@
+"""Takes the README's screenshots from the running demonstration: python docs/screenshots.py
+
+It needs Chromium (Debian's package) and what the tests install. The demonstration's shoe gives a straight flush within
+its first minute; the screens are taken while that awaits confirmation.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from playwright.sync_api import Browser, Page, sync_playwright
+
+HERE: Final = Path(__file__).parent
+MOST_BYTES: Final = 250_000
+WAIT_MS: Final = 90_000
+SETTLED_MS: Final = 1_500
+
+
+class Links(NamedTuple):
+    """What the demonstration says of itself: how to sign in as a supervisor, and where its display is."""
+
+    console: str
+    display: str
+
+
+def main() -> None:
+    """Take both screens."""
+    with _demonstration() as links, sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
+        console = _opened(browser, links.console, 1280, 860)
+        display = _opened(browser, links.display, 1600, 900)
+        console.locator("article.win").wait_for(timeout=WAIT_MS)
+        display.locator("#winner-hand").wait_for(timeout=WAIT_MS)
+        display.wait_for_timeout(SETTLED_MS)  # what fades in has arrived
+        _save("console.png", console.screenshot())
+        _save("display.jpg", display.screenshot(type="jpeg", quality=85))
+        browser.close()
+
+
+@contextmanager
+def _demonstration() -> Iterator[Links]:
+    """`jackpot demo` as anybody runs it, ended with this."""
+    command = [sys.executable, "-m", "jackpot", "demo", "--tables", "6", "--seconds", str(WAIT_MS // 1_000)]
+    running = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)  # noqa: S603 - our own command
+    try:
+        yield _links(running)
+    finally:
+        running.terminate()
+        running.communicate()
+
+
+def _links(running: subprocess.Popen[str]) -> Links:
+    said = ""
+    for line in running.stdout or ():
+        said += line
+        console = re.search(r"as a supervisor:\s+(\S+)", said)
+        display = re.search(r"Meter display:\s+(\S+)", said)
+        if console and display:
+            return Links(console[1], display[1])
+    raise SystemExit(f"the demonstration did not say where it is:\n{said}")
+
+
+def _opened(browser: Browser, address: str, width: int, height: int) -> Page:
+    page = browser.new_page(viewport={"width": width, "height": height})
+    page.goto(address)
+    return page
+
+
+def _save(name: str, picture: bytes) -> None:
+    if len(picture) > MOST_BYTES:
+        raise SystemExit(f"{name} has {len(picture):,} bytes: a README's picture has at most {MOST_BYTES:,}")
+    (HERE / name).write_bytes(picture)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,151 @@
+"""Approved configurations: what each does to the reserve, and changes to them by two managers."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Annotated, Any
+
+from fastapi import APIRouter
+from pydantic import Field
+
+from jackpot.core import commands as core
+from jackpot.core.changes import MOST_POOL_CENTS, MOST_WAGER_CENTS, plain_config
+from jackpot.core.state import Config, Jackpot, Proposal
+from jackpot.web.api.access import At, Auditor, ByManager
+from jackpot.web.api.kinds import WHOLE, Body, Cents, Id, JackpotPath, JackpotQuery, ProposalPath, Reason, Told
+from jackpot.web.api.proposals import Proposed, ToldProposal, Withdrawal, Withdrawn, approve, of_kind, plain, withdraw
+from rules.odds import Configuration
+from rules.odds.figures import solvency_figures
+from rules.prizes import WHOLE_BPS, FixedFrom
+
+router = APIRouter(prefix="/api/v1", tags=["configurations"])
+
+Bps = Annotated[int, Field(ge=0, le=WHOLE_BPS, description="basis points"), WHOLE]
+
+
+class Solvency(Told):
+    """What moves the reserve, in exact fractions of a dollar a wager, and the meter from which players are ahead."""
+
+    break_even_meter_cents: Cents
+    reserve_gain_per_wager: str
+    reserve_fixed_cost_per_wager: str
+    reserve_reset_cost_per_wager: str
+    reserve_drift_per_wager: str
+    reserve_drift_per_wager_decimal: str
+    reserve_starves: bool
+
+
+class ConfigVersion(Told):
+    """An approved configuration, and whether it can pay."""
+
+    version: int
+    wager_cents: Cents
+    jackpot_bps: int
+    reserve_bps: int
+    reset_cents: Cents
+    fixed_prizes_from: str
+    confirm: list[str]
+    in_force: bool
+    solvency: Solvency
+
+
+class Change(Told):
+    """What a value is, and what it would be."""
+
+    name: str
+    present: Any
+    proposed: Any
+
+
+class ConfigProposal(ToldProposal):
+    """A configuration that waits for a second manager: what it would change, and whether it could pay."""
+
+    changes: list[Change]
+    solvency: Solvency
+
+
+class Configs(Told):
+    """A jackpot's configurations; the one in force is for rounds that open now."""
+
+    jackpot: str
+    in_force: int
+    versions: list[ConfigVersion]
+    proposals: list[ConfigProposal]
+
+
+class ConfigWish(Body):
+    """A configuration; what is not named stays as it is."""
+
+    jackpot: Id | None = None
+    wager_cents: Annotated[int | None, Field(ge=1, le=MOST_WAGER_CENTS), WHOLE] = None
+    jackpot_bps: Bps | None = None
+    reserve_bps: Bps | None = None
+    reset_cents: Annotated[int | None, Field(ge=0, le=MOST_POOL_CENTS), WHOLE] = None
+    fixed_prizes_from: Annotated[FixedFrom | None, Field(strict=False)] = None
+    confirm: Annotated[list[Id] | None, Field(max_length=20, description="prizes that await confirmation")] = None
+    reason: Reason
+
+
+class ConfigApproved(Told):
+    """The configuration for rounds that open from now on."""
+
+    version: int
+
+
+@router.get("/configs")
+async def configs(_caller: Auditor, floor: At, jackpot: JackpotQuery = None) -> Configs:
+    """Approved configurations and proposals, each with what it does to the reserve."""
+    state = floor.state(floor.meant(jackpot))
+    return await floor.compute(partial(_configs, state))
+
+
+@router.post("/configs")
+async def propose_config(body: ConfigWish, act: ByManager) -> Proposed:
+    """Propose a configuration; another manager approves it."""
+    jackpot = act.floor.meant(body.jackpot)
+    present = act.floor.state(jackpot).config
+    named = body.model_dump(exclude={"jackpot", "reason", "confirm"}, exclude_none=True)
+    wanted = present._replace(**named)
+    if body.confirm is not None:
+        wanted = wanted._replace(confirm=tuple(body.confirm))
+    said = (body.model_dump(mode="json"),)
+    return Proposed(**await act.at_jackpot(core.ProposeConfig, jackpot, wanted, body.reason, said=said))
+
+
+@router.post("/configs/{jackpot}/{number}/approve")
+async def approve_config(jackpot: JackpotPath, number: ProposalPath, act: ByManager) -> ConfigApproved:
+    """Approve a configuration that another manager proposed."""
+    return ConfigApproved(**await approve("config", jackpot, number, act))
+
+
+@router.post("/configs/{jackpot}/{number}/withdraw")
+async def withdraw_config(jackpot: JackpotPath, number: ProposalPath, body: Withdrawal, act: ByManager) -> Withdrawn:
+    """Take a proposed configuration off the list."""
+    return await withdraw("config", jackpot, number, body, act)
+
+
+def _configs(state: Jackpot) -> Configs:
+    return Configs(
+        jackpot=state.id,
+        in_force=state.version,
+        versions=[_version(state, config) for config in state.configs.values()],
+        proposals=[_config_proposal(state, proposal) for proposal in of_kind(state, "config")],
+    )
+
+
+def _version(state: Jackpot, config: Config) -> ConfigVersion:
+    plain = plain_config(config)
+    return ConfigVersion(**plain, in_force=config.version == state.version, solvency=_solvency(state, plain))
+
+
+def _config_proposal(state: Jackpot, proposal: Proposal) -> ConfigProposal:
+    present = plain_config(state.config)
+    changed = [name for name, value in proposal.body.items() if name != "version" and value != present[name]]
+    changes = [Change(name=name, present=present[name], proposed=proposal.body[name]) for name in changed]
+    return ConfigProposal(**plain(proposal), changes=changes, solvency=_solvency(state, dict(proposal.body)))
+
+
+def _solvency(state: Jackpot, plain: dict[str, Any]) -> Solvency:
+    source = FixedFrom(plain["fixed_prizes_from"])
+    asked = Configuration(plain["wager_cents"], plain["jackpot_bps"], plain["reset_cents"], source)
+    return Solvency(**solvency_figures(state.instrument, asked))

@@ -1,0 +1,210 @@
+"""Jackpots: their pools and meters, now and over the last hours, and what a wager returns."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Final
+
+from fastapi import APIRouter, Query
+from pydantic import Field
+
+from jackpot.clock import in_seconds, now
+from jackpot.core.changes import MOST_POOL_CENTS, MOST_WAGER_CENTS
+from jackpot.core.state import Jackpot
+from jackpot.store import queries
+from jackpot.store.history import MOST_HOURS
+from jackpot.store.queries import pools_of
+from jackpot.web.api.access import At, Auditor
+from jackpot.web.api.kinds import Cents, JackpotPath, JackpotQuery, Time, Told
+from jackpot.web.floor import Floor
+from jackpot.wire import views
+from jackpot.wire.messages import MeterMessage
+from rules import load
+from rules.odds import Configuration, prize_table
+from rules.odds.figures import hand_figures, jackpot_figures, return_at
+from rules.prizes import WHOLE_BPS, FixedFrom
+
+router = APIRouter(prefix="/api/v1", tags=["jackpots"])
+
+CHART_POINTS: Final = 50
+
+
+class Pools(Told):
+    """A jackpot's pools, its meter, and what the pools owe the house."""
+
+    jackpot: str
+    instrument: str
+    retired: bool
+    meter_cents: Cents
+    reserve_cents: Cents
+    payable_cents: Annotated[Cents, Field(description="prizes that await confirmation")]
+    advance_owed_cents: Cents
+    config_version: int
+    tables: Annotated[int, Field(description="how many are linked")]
+    balances: dict[str, int]
+
+
+class OneJackpot(Pools):
+    """A jackpot, and whose word this is."""
+
+    state: Annotated[str, Field(description="live, suspended or retired")]
+    proposals: Annotated[int, Field(description="how many wait for a second manager")]
+    epoch: int
+    seq: int
+
+
+class HistoryPoint(Told):
+    """What the pools held at this moment."""
+
+    at: Time
+    meter_cents: Cents
+    reserve_cents: Cents
+
+
+class PoolHistory(Told):
+    """What the pools held over the last hours, the oldest first; the last point is now."""
+
+    jackpot: str
+    hours: int
+    points: list[HistoryPoint]
+
+
+class Hits(Told):
+    """How often a hand has won, and what; prizes that were corrected do not count."""
+
+    hand: str
+    prizes: int
+    amount_cents: Cents
+
+
+class HitCounts(Told):
+    """What won over the last hours: every hand that has a prize, the greatest first."""
+
+    jackpot: str
+    hours: int
+    hands: list[Hits]
+
+
+class ReturnAt(Told):
+    """What a wager returns at a meter, in dollars: exact, and as a decimal."""
+
+    meter_cents: Cents
+    fraction: str
+    decimal: str
+
+
+class Deck(Told):
+    """The cards that are dealt."""
+
+    size: int
+    joker: bool
+    ace_low: bool
+
+
+class Odds(Told):
+    """Exact odds, the return by the meter, and what moves the reserve, under one configuration."""
+
+    rules: str
+    cards: int
+    deck: Deck
+    counts: dict[str, int]
+    total: int
+    prize_counts: dict[str, int]
+    wager_cents: Cents
+    jackpot_bps: int
+    reset_cents: Cents
+    fixed_prizes_from: FixedFrom
+    fixed_cost_per_wager: str
+    break_even_meter_cents: Cents
+    expected_return: ReturnAt
+    return_by_meter: list[ReturnAt]
+    chart: Annotated[list[ReturnAt], Field(description="evenly from nothing to beyond the break-even and the meter")]
+    mean_wagers_to_royal: int
+    mean_pool_at_royal_cents: Cents
+    reserve_gain_per_wager: str
+    reserve_fixed_cost_per_wager: str
+    reserve_reset_cost_per_wager: str
+    reserve_drift_per_wager: str
+    reserve_drift_per_wager_decimal: str
+    reserve_starves: bool
+
+
+@router.get("/jackpots")
+async def jackpots(_caller: Auditor, floor: At) -> list[Pools]:
+    """Show each jackpot's pools, its meter, and what the pools owe the house."""
+    return [Pools(**pools_of(floor.state(name))) for name in sorted(floor.desks)]
+
+
+@router.get("/jackpots/{jackpot}")
+async def one(jackpot: JackpotPath, _caller: Auditor, floor: At) -> OneJackpot:
+    """Show one jackpot."""
+    state, meter = floor.state(jackpot), _meter(floor, jackpot)
+    told = {key: meter[key] for key in ("state", "epoch", "seq")}
+    return OneJackpot(**pools_of(state), **told, proposals=len(state.proposals))
+
+
+@router.get("/jackpots/{jackpot}/meter")
+async def meter(jackpot: JackpotPath, _caller: Auditor, floor: At) -> MeterMessage:
+    """The meter, as displays hear it."""
+    return MeterMessage(**_meter(floor, jackpot))
+
+
+@router.get("/jackpots/{jackpot}/history")
+async def history(
+    jackpot: JackpotPath, _caller: Auditor, floor: At, hours: Annotated[int, Query(ge=1, le=MOST_HOURS)] = 24
+) -> PoolHistory:
+    """What the pools held over the last hours, in at most 300 points."""
+    name = floor.desk(jackpot).id
+    points = await floor.read(lambda connection: floor.history.points(connection, name, hours, now()))
+    return PoolHistory(jackpot=name, hours=hours, points=[HistoryPoint(**point._asdict()) for point in points])
+
+
+@router.get("/jackpots/{jackpot}/hits")
+async def hits(
+    jackpot: JackpotPath, _caller: Auditor, floor: At, hours: Annotated[int, Query(ge=1, le=MOST_HOURS)] = 24
+) -> HitCounts:
+    """How often each hand has won over the last hours."""
+    name = floor.desk(jackpot).id
+    found = await floor.read(lambda connection: queries.hits(connection, name, in_seconds(-3_600 * hours)))
+    won, prizes = {row["hand"]: row for row in found}, prize_table(floor.state(name).instrument)
+    none = {"prizes": 0, "amount_cents": 0}
+    hands = [Hits(**{"hand": hand, **none, **won.get(hand, {})}) for hand in (*prizes.percent, *prizes.fixed_cents)]
+    return HitCounts(jackpot=name, hours=hours, hands=hands)
+
+
+@router.get("/odds")
+async def odds(  # noqa: PLR0913 - one for each figure that may be asked about
+    *,
+    _caller: Auditor,
+    floor: At,
+    jackpot: JackpotQuery = None,
+    meter_cents: Annotated[int | None, Query(ge=0, le=MOST_POOL_CENTS, description="else the present meter")] = None,
+    wager_cents: Annotated[int | None, Query(ge=1, le=MOST_WAGER_CENTS)] = None,
+    jackpot_bps: Annotated[int | None, Query(ge=0, le=WHOLE_BPS)] = None,
+    reset_cents: Annotated[int | None, Query(ge=0, le=MOST_POOL_CENTS)] = None,
+    fixed_prizes_from: FixedFrom | None = None,
+) -> Odds:
+    """Odds and solvency of a jackpot; what is named stands in place of its configuration: what a change would do."""
+    state = floor.state(floor.meant(jackpot))
+    present = state.config
+    asked = Configuration(
+        wager_cents=present.wager_cents if wager_cents is None else wager_cents,
+        jackpot_bps=present.jackpot_bps if jackpot_bps is None else jackpot_bps,
+        reset_cents=present.reset_cents if reset_cents is None else reset_cents,
+        fixed_prizes_from=fixed_prizes_from or present.fixed_prizes_from,
+    )
+    at_meter = state.meter_cents if meter_cents is None else meter_cents
+    return Odds(**await floor.compute(lambda: _odds(state, asked, at_meter)))
+
+
+def _odds(state: Jackpot, asked: Configuration, meter_cents: int) -> dict[str, Any]:
+    rules = state.instrument
+    figures = jackpot_figures(rules, asked, meter_cents)
+    widest = max(2 * figures["break_even_meter_cents"], meter_cents * 5 // 4, CHART_POINTS)
+    meters = [widest * step // CHART_POINTS for step in range(CHART_POINTS + 1)]
+    chart = [return_at(prize_table(rules), cents) for cents in meters]
+    return {"rules": rules, "chart": chart, **hand_figures(load(rules)), **figures}
+
+
+def _meter(floor: Floor, jackpot: str) -> dict[str, Any]:
+    announcer = floor.desk(jackpot).announcer
+    return views.meter(announcer.jackpot, announcer.mark, now(), store_failed=announcer.store_failed)

@@ -1,0 +1,1 @@
+"""Pages for operators: each shows what the API tells, and acts through the API."""

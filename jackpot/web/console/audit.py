@@ -1,0 +1,122 @@
+"""The audit trail: searched, told in words, and verified."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any, Final
+from zoneinfo import ZoneInfo
+
+from fastapi import APIRouter
+from fastapi.responses import HTMLResponse
+
+from jackpot.core.commands import DEVICES
+from jackpot.core.events import EventType
+from jackpot.core.site import SiteEventType
+from jackpot.store.chain import SITE
+from jackpot.web.api import trail
+from jackpot.web.api.kinds import Before, Paged
+from jackpot.web.console.asked import PAGE_ROWS, Filter, address
+from jackpot.web.console.frame import Visit, Visiting
+from jackpot.web.console.sentences import event_name, moves, pretty, sentence
+from jackpot.web.problems import Problem
+
+router = APIRouter(include_in_schema=False)
+
+CHECKPOINTS_SHOWN: Final = 5
+
+
+@router.get("/audit")
+async def audit(  # noqa: PLR0913 - one for each filter
+    *,
+    visit: Visiting,
+    chain: Filter = None,
+    since: Filter = None,
+    until: Filter = None,
+    type: Filter = None,  # noqa: A002 - the word in the address
+    table: Filter = None,
+    actor: Filter = None,
+    before: Before = None,
+) -> HTMLResponse:
+    """Search the trail."""
+    searched = chain or (visit.jackpot if visit.floor.desks else SITE)
+    asked = {"since": since, "until": until, "type": type, "table": table, "actor": actor}
+    try:
+        found, problem = await _search(visit, searched, asked, before), None
+    except Problem as wrong:
+        found, problem = Paged[trail.ToldEvent](rows=[], before=None), wrong.detail
+    return visit.show(
+        "console/audit.html",
+        status=422 if problem else 200,
+        found=found,
+        problem=problem,
+        before=before,
+        chain=searched,
+        chosen={name: value or "" for name, value in asked.items()} | _clocks(visit, since=since, until=until),
+        is_filtered=any(asked.values()),
+        say=sentence,
+        moves=moves,
+        pretty=pretty,
+        kinds=_kinds(searched),
+        base=address("/audit", chain=searched, **asked),
+        **_choices(visit),
+        **await _verification(visit, searched),
+    )
+
+
+async def _search(visit: Visit, chain: str, asked: dict[str, str | None], before: int | None) -> Paged[trail.ToldEvent]:
+    return await trail.audit(
+        _caller=visit.caller,
+        floor=visit.floor,
+        chain=chain,
+        since=_moment(visit, asked["since"]),
+        until=_moment(visit, asked["until"]),
+        kind=asked["type"],
+        table=asked["table"],
+        actor=asked["actor"],
+        before=before,
+        limit=PAGE_ROWS,
+    )
+
+
+def _moment(visit: Visit, text: str | None) -> str | None:
+    """What a clock at the site shows, as a moment; what is none is left to the API to judge."""
+    told = None if text is None else _read(visit, text)
+    return text if told is None else told.isoformat()
+
+
+def _clocks(visit: Visit, **asked: str | None) -> dict[str, str]:
+    """Moments as a field for them takes them."""
+    read = {name: text and _read(visit, text) for name, text in asked.items()}
+    zone = ZoneInfo(visit.floor.zone)
+    return {name: f"{told.astimezone(zone):%Y-%m-%dT%H:%M:%S}" if told else "" for name, told in read.items()}
+
+
+def _read(visit: Visit, text: str) -> datetime | None:
+    try:
+        told = datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    return told if told.tzinfo else told.replace(tzinfo=ZoneInfo(visit.floor.zone))
+
+
+def _kinds(chain: str) -> list[tuple[str, str]]:
+    """The types of event that a chain can have."""
+    types = SiteEventType if chain == SITE else EventType
+    return sorted((kind.value, event_name(kind.value)) for kind in types)
+
+
+def _choices(visit: Visit) -> dict[str, Any]:
+    """What can be chosen in the filters."""
+    site = visit.floor.site
+    return {
+        "chains": [*sorted(visit.floor.desks), SITE],
+        "tables": sorted(site.tables),
+        "actors": [*sorted(site.operators), *sorted(DEVICES)],
+    }
+
+
+async def _verification(visit: Visit, chain: str) -> dict[str, Any]:
+    """What the last verification of each chain found, and the newest checkpoints of this one."""
+    verified = await trail.verified(visit.caller, visit.floor)
+    signed = await trail.checkpoints(visit.caller, visit.floor, chain=chain, limit=CHECKPOINTS_SHOWN)
+    return {"verified": {row.chains[0].chain: row for row in verified}, "checkpoints": signed.rows}

@@ -1,0 +1,42 @@
+"""Devices: pads by table, dealer terminals, displays beside the meter, and messages that could not be read."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import APIRouter
+from fastapi.responses import HTMLResponse
+
+from jackpot.core.commands import Role
+from jackpot.web.api import equipment, play
+from jackpot.web.console.frame import Visit, Visiting
+from jackpot.web.pages import page
+
+router = APIRouter(include_in_schema=False)
+
+
+@router.get("/devices")
+async def devices(visit: Visiting) -> HTMLResponse:
+    """The page."""
+    return visit.show("console/devices.html", **await _found(visit))
+
+
+@router.get("/devices/now")
+async def now(visit: Visiting) -> HTMLResponse:
+    """What changes on it, for a page that is looked at."""
+    return page("console/devices_now.html", jackpot=visit.jackpot, zone=visit.floor.zone, **await _found(visit))
+
+
+async def _found(visit: Visit) -> dict[str, Any]:
+    name, caller, floor = visit.jackpot, visit.caller, visit.floor
+    (heard,) = await equipment.devices(caller, floor, name)
+    may_see = caller.operator.role in (Role.SUPERVISOR, Role.MANAGER)
+    kept = await equipment.quarantine(caller, floor) if may_see else []
+    return {
+        "tables": [await play.one_table(row.table, caller, floor) for row in await play.tables(caller, floor, name)],
+        "displays": heard.displays,
+        "meter_cents": visit.board.jackpot.meter_cents,
+        "may_see_quarantine": may_see,
+        "quarantine": [message for message in kept if message.jackpot == name],
+        "connected": visit.board.connected,
+    }

@@ -1,0 +1,21 @@
+"""The console's feed: what is live on its pages, for whoever is signed in, and no longer than that."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Header
+from starlette.responses import Response
+
+from jackpot.web.console.fragments import KINDS
+from jackpot.web.console.frame import Visiting
+from jackpot.web.feed import Feed
+
+router = APIRouter(include_in_schema=False)
+
+
+@router.get("/console/feed")
+async def feed(visit: Visiting, last_event_id: Annotated[str | None, Header(max_length=100)] = None) -> Response:
+    """The bar, every table's card, and what waits."""
+    fed: Feed = visit.live_feed
+    return fed.stream(visit.board, KINDS, last_event_id, visit.is_still_welcome)

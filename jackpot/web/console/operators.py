@@ -1,0 +1,63 @@
+"""Operators: who they are, when their tokens end, and changes to them."""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+from fastapi import APIRouter
+from fastapi.responses import HTMLResponse
+
+from jackpot.clock import in_days, now
+from jackpot.core.commands import Role
+from jackpot.tokens import DAYS
+from jackpot.web.api import people
+from jackpot.web.console.frame import Visiting
+
+router = APIRouter(include_in_schema=False)
+
+SOON_DAYS: Final = 30
+
+
+class Person(NamedTuple):
+    """An operator as the page shows them: `token` says how theirs stands, `renewal` who may renew it and how."""
+
+    name: str
+    role: str
+    active: bool
+    expires_at: str | None
+    token: str
+    renewal: str
+
+
+@router.get("/operators")
+async def operators(visit: Visiting) -> HTMLResponse:
+    """Everybody, those without access last."""
+    known = await people.operators(visit.caller, visit.floor)
+    waiting = await people.proposals(visit.caller, visit.floor)
+    own, at, soon = visit.caller.operator, now(), in_days(SOON_DAYS)
+    everybody = [_person(told, own.name, at, soon) for told in known]
+    return visit.show(
+        "console/operators.html",
+        people=sorted(everybody, key=lambda person: (not person.active, person.name)),
+        own=next(person for person in everybody if person.name == own.name),
+        waiting=waiting,
+        waits={told.name for told in waiting},
+        days=DAYS,
+    )
+
+
+def _person(told: people.ToldOperator, own: str, at: str, soon: str) -> Person:
+    renewal = "none" if not told.active else "own" if told.name == own else _renewal(told.role)
+    return Person(told.name, told.role.value, told.active, told.expires_at, _token(told, at, soon), renewal)
+
+
+def _token(told: people.ToldOperator, at: str, soon: str) -> str:
+    if not told.active:
+        return "none"
+    ends = told.expires_at or "9999"
+    return "ended" if ends <= at else "soon" if ends <= soon else "good"
+
+
+def _renewal(role: Role) -> str:
+    """A manager's lost token takes two managers, another's takes one."""
+    return "two" if role is Role.MANAGER else "one"

@@ -1,0 +1,62 @@
+"""The daily report: what moved each pool, line by line, and that it ties."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import date, timedelta
+from typing import Any, Final
+
+from fastapi import APIRouter, Request
+from fastapi.responses import HTMLResponse
+
+from jackpot.store import reports as store
+from jackpot.web.api import daily
+from jackpot.web.console.asked import Filter
+from jackpot.web.console.frame import Visiting
+from jackpot.web.problems import Problem
+
+router = APIRouter(include_in_schema=False)
+
+LINES: Final = (
+    ("contribution_cents", "Contributions", "players’ wagers"),
+    ("void_cents", "Voids", "wagers and prizes taken back"),
+    ("prize_cents", "Prizes", "won from the pool"),
+    ("correction_cents", "Corrections", "hands corrected by a supervisor"),
+    ("reset_cents", "Resets", "from the reserve after a royal flush"),
+    ("advance_cents", "Advances", "added by the house, owed back"),
+    ("repayment_cents", "Repayments", "advances given back"),
+    ("adjustment_cents", "Adjustments", "moved by hand, by two managers"),
+)
+"""What moves a pool, in the report's order, and what it means."""
+
+
+@router.get("/reports")
+async def reports(visit: Visiting, request: Request, day: Filter = None) -> HTMLResponse:
+    """One day's report of every jackpot."""
+    today = store.today(visit.floor.zone)
+    try:
+        rows = await daily.daily(request=request, _caller=visit.caller, floor=visit.floor, day=day, form="json")
+        problem = None
+    except Problem as wrong:
+        rows, problem = [], wrong.detail
+    chosen = today if day is None or problem else date.fromisoformat(day)
+    return visit.show(
+        "console/reports.html",
+        status=422 if problem else 200,
+        problem=problem,
+        day=chosen,
+        today=today,
+        earlier=chosen - timedelta(days=1),
+        later=chosen + timedelta(days=1),
+        lines=LINES,
+        pools_of=_by_jackpot(rows),
+    )
+
+
+def _by_jackpot(rows: Iterable[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
+    """Each jackpot's pools, with what opening and movements give."""
+    found: dict[str, list[dict[str, Any]]] = {}
+    for row in rows:
+        total = row["opening_cents"] + sum(row[name] for name, _, _ in LINES)
+        found.setdefault(row["jackpot"], []).append({**row, "sum_cents": total})
+    return found

@@ -1,0 +1,20 @@
+"""Signing in and out; the page itself is open, and knows nothing."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter, Request
+from fastapi.responses import HTMLResponse
+
+from jackpot.web.floor import floor_of
+from jackpot.web.pages import page
+
+router = APIRouter(include_in_schema=False)
+
+
+@router.get("/sign-in")
+async def sign_in(request: Request, ended: str = "", next: str = "/") -> HTMLResponse:  # noqa: A002 - the word in the address
+    """Ask for the operator's token."""
+    back = next if next.startswith("/") and not next.startswith(("//", "/\\")) else "/"
+    return page(
+        "console/sign_in.html", ended=bool(ended), back=back, site=floor_of(request).name, version=request.app.version
+    )

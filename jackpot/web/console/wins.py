@@ -1,0 +1,45 @@
+"""Wins: what awaits confirmation, live, and every prize before it."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query
+from fastapi.responses import HTMLResponse
+
+from jackpot.core.state import PayoutStatus
+from jackpot.web.api import play
+from jackpot.web.api.kinds import Before
+from jackpot.web.console.asked import EMPTY, PAGE_ROWS, Filter, address
+from jackpot.web.console.fragments import pending
+from jackpot.web.console.frame import Visiting
+
+router = APIRouter(include_in_schema=False)
+
+
+@router.get("/wins")
+async def wins(
+    visit: Visiting,
+    status: Annotated[PayoutStatus | None, EMPTY, Query()] = None,
+    table: Filter = None,
+    before: Before = None,
+) -> HTMLResponse:
+    """What waits, and the prizes of one status or table, the newest first."""
+    found = await play.wins(
+        _caller=visit.caller,
+        floor=visit.floor,
+        jackpot=visit.jackpot,
+        table=table,
+        status=status,
+        before=before,
+        limit=PAGE_ROWS,
+    )
+    return visit.show(
+        "console/wins.html",
+        pending=pending(visit.board),
+        found=found,
+        before=before,
+        chosen={"status": status.value if status else "", "table": table or ""},
+        tables=sorted(visit.board.jackpot.tables),
+        base=address("/wins", status=status, table=table, jackpot=visit.jackpot),
+    )

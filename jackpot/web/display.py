@@ -1,0 +1,96 @@
+"""The meter display: a page for a screen near the table, and its feed; open to everyone, as the screen is."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Final
+
+from fastapi import APIRouter, Header, Request
+from fastapi.responses import HTMLResponse
+from starlette.responses import Response
+
+from jackpot.core.settlement import BOOMERANG
+from jackpot.web.feed import Feed
+from jackpot.web.live import Board, Live, Subject
+from jackpot.web.pages import page, rendered
+from jackpot.web.problems import Problem
+from rules.instruments import find
+from rules.odds import prize_table
+
+KINDS: Final = ("meter", "wins", "prizes")
+_EXAMPLES: Final = {
+    "royal_flush": "A♠ K♠ Q♠ J♠ 10♠",
+    "straight_flush": "9♥ 8♥ 7♥ 6♥ 5♥",
+    "four_of_a_kind": "K♠ K♥ K♦ K♣ 4♠",
+    "full_house": "Q♥ Q♣ Q♦ 8♠ 8♥",
+    "flush": "K♦ J♦ 8♦ 5♦ 2♦",
+    "dead_mans_hand": "A♠ A♣ 8♠ 8♣ Q♥",
+}
+"""A hand of each prize, for people who know cards better than words."""
+
+router = APIRouter(tags=["display"], include_in_schema=False)
+
+
+def install(live: Live) -> None:
+    """Have what the display shows beside the meter and the wins."""
+    live.add("prizes", prizes, (Subject.CONFIG,))
+
+
+@router.get("/display/{jackpot}")
+async def display(request: Request, jackpot: str) -> HTMLResponse:
+    """The meter, full screen."""
+    board = _live(request).boards.get(jackpot)
+    if board is None:
+        return page("display_unknown.html", 404, jackpot=jackpot)
+    game, _, title = find(board.jackpot.instrument).game.partition(", ")
+    return page(
+        "display.html",
+        jackpot=jackpot,
+        game=game,
+        title=title.capitalize(),
+        version=request.app.version,
+        prizes=prizes(board),
+    )
+
+
+@router.get("/display/{jackpot}/feed")
+async def feed(
+    request: Request, jackpot: str, last_event_id: Annotated[str | None, Header(max_length=100)] = None
+) -> Response:
+    """The meter, the wins and the prizes, live."""
+    board = _live(request).boards.get(jackpot)
+    if board is None:
+        raise Problem(404, "unknown_jackpot", f"this controller has no jackpot {jackpot!r}")
+    fed: Feed = request.app.state.feed
+    return fed.stream(board, KINDS, last_event_id)
+
+
+def prizes(board: Board) -> str:
+    """The instrument's prizes, and how the approved configuration funds them."""
+    return rendered("display_prizes.html", **_prizes(board))
+
+
+def _prizes(board: Board) -> dict[str, Any]:
+    jackpot = board.jackpot
+    table = prize_table(jackpot.instrument)
+    shares = [
+        {"hand": hand, "percent": percent, "least_cents": least, "cards": _cards(hand)}
+        for hand, (percent, least) in table.percent.items()
+    ]
+    fixed = [{"hand": hand, "cents": cents, "cards": _cards(hand)} for hand, cents in table.fixed_cents.items()]
+    return {
+        "shares": shares,
+        "fixed": fixed,
+        "config": jackpot.config,
+        "law": find(jackpot.instrument).law,
+        "boomerang": jackpot.instrument == BOOMERANG,
+    }
+
+
+def _cards(hand: str) -> list[tuple[str, str]]:
+    """The cards of the example: rank and suit."""
+    return [(card[:-1], card[-1]) for card in _EXAMPLES[hand].split()]
+
+
+def _live(request: Request) -> Live:
+    live: Live = request.app.state.live
+    return live

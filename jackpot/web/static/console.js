@@ -1,0 +1,116 @@
+// The console's pages: live fragments, acts asked for in a dialog, signing out.
+
+import { act, newKey, sentence } from "./acts.js";
+import { ask } from "./ask.js";
+import { listen } from "./feed.js";
+import { changed, renew } from "./refresh.js";
+import { shows, swap } from "./swap.js";
+
+const said = document.getElementById("said");
+const lost = document.getElementById("lost");
+
+const known = new Map(); // what was last heard, by the fragment's name
+
+/** Put a fragment in its place; parts of the page that depend on it are old then. */
+function place(body, name) {
+  const text = JSON.stringify(body);
+  if (known.get(name) === text) return;
+  const isFirst = !known.has(name);
+  known.set(name, text);
+  const target = document.querySelector(`[data-live="${CSS.escape(name)}"]`);
+  if (target && isFirst && shows(target, body ?? "")) return;
+  if (target) swap(target, body ?? "");
+  changed(name);
+}
+
+/** Light the lamps of the tables on this page; a card that is rendered anew may know less of them than was told. */
+let lit = {};
+function light(body = lit) {
+  const before = lit;
+  lit = body;
+  for (const [table, boxes] of Object.entries(lit)) {
+    if (String(before[table]) !== String(boxes)) changed(`lamps:${table}`);
+    for (const box of document.querySelectorAll(`[data-live="card:${CSS.escape(table)}"] [data-box]`)) {
+      const on = boxes.includes(Number(box.dataset.box));
+      if (box.classList.contains("lit") !== on) {
+        box.classList.toggle("lit", on);
+        box.querySelector("[data-lamp]").textContent = on ? "lit" : "dark";
+      }
+    }
+  }
+}
+
+const SAID_MS = 8_000;
+let silence = 0;
+
+export function tell(text) {
+  said.textContent = text;
+  clearTimeout(silence);
+  silence = setTimeout(() => (said.textContent = ""), SAID_MS);
+}
+
+function follow(then) {
+  if (then === "refresh") renew();
+  else if (then === "reload") location.reload();
+  else if (then) location.assign(then);
+}
+
+document.addEventListener("click", (event) => {
+  const button = event.target.closest("button[data-act]");
+  if (!button) return;
+  ask(button, (answer) => {
+    tell(`Done: ${button.dataset.title}.`);
+    if (answer?.token === undefined) follow(button.dataset.then);
+  });
+});
+
+const keys = new WeakMap(); // a form sent again, because nobody knows how it went, acts once
+
+document.addEventListener("submit", (event) => {
+  // A form that stands on the page itself, not in the dialog.
+  const form = event.target.closest("form[data-act]");
+  if (!form) return;
+  event.preventDefault();
+  if (form.hasAttribute("aria-busy")) return;
+  if (!keys.has(form)) keys.set(form, newKey());
+  const problem = form.querySelector(".problem");
+  form.setAttribute("aria-busy", "true");
+  problem.textContent = "";
+  act(form.dataset.act, form, "POST", keys.get(form))
+    .then(
+      () => {
+        keys.delete(form);
+        form.reset();
+        tell(`Done: ${form.dataset.title}.`);
+        follow(form.dataset.then ?? "refresh");
+      },
+      (error) => (problem.textContent = sentence(error)),
+    )
+    .finally(() => form.removeAttribute("aria-busy"));
+});
+
+document.addEventListener("click", (event) => {
+  if (event.target.closest("button[data-print]")) print();
+});
+
+document.getElementById("sign-out")?.addEventListener("click", () => {
+  act("/api/v1/session", null, "DELETE").finally(() => location.assign("/sign-in"));
+});
+
+if (document.body.dataset.feed) {
+  const heard = {
+    bar: place,
+    pending: place,
+    waiting: place,
+    wins: place,
+    card(body, name) {
+      place(body, name);
+      light();
+    },
+    lamps: light,
+  };
+  listen(document.body.dataset.feed, heard, {
+    lost: () => (lost.hidden = false),
+    found: () => (lost.hidden = true),
+  });
+}

@@ -1,0 +1,64 @@
+// Parts of a page that follow the floor: fetched anew after a fragment that they name has changed, while they are seen.
+
+import { swap } from "./swap.js";
+
+const BETWEEN_MS = 1_000;
+
+let askedAt = -BETWEEN_MS;
+let isDue = false;
+let timer = 0;
+
+const parts = () => [...document.querySelectorAll("[data-refresh][id]")];
+
+/** A fragment has changed. */
+export function changed(name) {
+  if (!parts().some((part) => part.dataset.refresh.split(" ").includes(name))) return;
+  isDue = true;
+  schedule();
+}
+
+/** Whoever looks has done something: what it changed is fetched at once. */
+export function renew() {
+  isDue = true;
+  askedAt = -BETWEEN_MS;
+  schedule();
+}
+
+function schedule() {
+  if (!isDue || timer || document.hidden) return;
+  timer = setTimeout(refresh, Math.max(0, askedAt + BETWEEN_MS - performance.now()));
+}
+
+async function refresh() {
+  isDue = false;
+  try {
+    // The header says that nobody asked: a page that is only left open does not keep its session alive.
+    const response = await fetch(location.href, { headers: { Accept: "text/html", "X-Unattended": "1" } });
+    if (response.redirected) location.reload(); // the session has ended: the controller says where to go
+    else if (response.ok) place(await response.text());
+  } catch {
+    isDue = true; // the controller is not reached
+  }
+  askedAt = performance.now();
+  timer = 0;
+  schedule();
+}
+
+function place(text) {
+  const fresh = new DOMParser().parseFromString(text, "text/html");
+  for (const part of parts()) {
+    const now = fresh.getElementById(part.id);
+    if (now && now.innerHTML !== part.innerHTML && !isBeingFilledIn(part)) swap(part, now.innerHTML);
+  }
+}
+
+/** Nobody loses what they are writing. */
+function isBeingFilledIn(part) {
+  const isTouched = (field) =>
+    field.options
+      ? field.selectedIndex !== Math.max(0, [...field.options].findIndex((option) => option.defaultSelected))
+      : field.value !== field.defaultValue || field.checked !== field.defaultChecked;
+  return [...part.querySelectorAll("input, select, textarea")].some(isTouched);
+}
+
+document.addEventListener("visibilitychange", schedule);

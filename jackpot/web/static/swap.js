@@ -1,0 +1,18 @@
+// New HTML into an old place: the keyboard stays where it was, and what was opened stays open.
+
+const mark = (one) => one.id || (one.dataset.act && `${one.dataset.act} ${one.dataset.title}`) || one.getAttribute("href");
+
+export function swap(target, html) {
+  const focused = target.contains(document.activeElement) ? mark(document.activeElement) : null;
+  const opened = [...target.querySelectorAll("details[open][id]")].map((one) => one.id);
+  target.innerHTML = html;
+  for (const id of opened) target.querySelector(`#${CSS.escape(id)}`)?.setAttribute("open", "");
+  if (focused) [...target.querySelectorAll("button, a, summary, input, select")].find((one) => mark(one) === focused)?.focus();
+}
+
+/** Whether a place already shows this, however the browser writes it. */
+export function shows(target, html) {
+  const template = document.createElement("template");
+  template.innerHTML = html;
+  return target.innerHTML === template.innerHTML;
+}

@@ -1,0 +1,128 @@
+"""What pools held over the last hours: what the ledger gives, however it is asked and whatever comes between."""
+
+import sys
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from uuid import uuid4
+
+import psycopg
+import pytest
+
+sys.path += [str(Path(__file__).parent.parent / "core")]
+from floor import FLUSH, NOTHING, ROYALS, Floor
+from sqlalchemy import select
+
+from jackpot.core.answers import Refused
+from jackpot.store import tables
+from jackpot.store.book import Book
+from jackpot.store.database import Database
+from jackpot.store.history import MOST_HOURS, MOST_POINTS, History
+from jackpot.store.schema import migrate
+
+NOW = datetime(2026, 11, 15, 9, 34, 56, 789_000, UTC)
+
+
+def told(moment):
+    return moment.strftime("%Y-%m-%dT%H:%M:%S.") + f"{moment.microsecond // 1000:03d}Z"
+
+
+class TimedFloor(Floor):
+    """A floor in the store, whose commands are asked at a time that is told."""
+
+    def __init__(self, database, began):
+        self.book, self.at = Book.open(database, "main", "test"), began
+        super().__init__(reserve=3_000_000, wager_cents=200)
+
+    def ask(self, command):
+        (outcome,) = self.book.ask([command._replace(at=told(self.at))])
+        self.jackpot = self.book.jackpot
+        if isinstance(outcome, Refused):
+            raise outcome
+        return outcome.answer
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def database(request, tmp_path):
+    if request.param == "sqlite":
+        url = f"sqlite:///{tmp_path / 'store.db'}"
+    else:
+        server, name = request.getfixturevalue("postgres_url"), f"history_{uuid4().hex}"
+        with psycopg.connect(server, autocommit=True) as connection:
+            connection.execute(f"CREATE DATABASE {name}")
+        url = server.replace("/postgres", f"/{name}")
+    made = Database(url)
+    migrate(made)
+    yield made
+    made.close()
+
+
+def by_hand(database, at):
+    """What the pools held before this moment, by adding up the whole ledger."""
+    held = {"jackpot": 0, "reserve": 0}
+    with database.reader() as connection:
+        for row in connection.execute(select(tables.transfers)):
+            if row.at < at:
+                held[row.target] = held.get(row.target, 0) + row.amount_cents
+                held[row.source] = held.get(row.source, 0) - row.amount_cents
+    return held["jackpot"], held["reserve"]
+
+
+def asked(database, history, hours, now=NOW):
+    with database.reader() as connection:
+        return history.points(connection, "main", hours, told(now))
+
+
+def play(floor, rounds):
+    for number in range(rounds):
+        floor.at += timedelta(minutes=7, seconds=13)
+        floor.play({1: FLUSH, 2: NOTHING, 3: ROYALS[0] if number % 5 == 2 else None}, "t1" if number % 2 else "t2")
+        if number % 5 == 2:
+            floor.confirm("t1" if number % 2 else "t2")
+
+
+def check(database, points, now=NOW):
+    assert 2 <= len(points) <= MOST_POINTS
+    assert [point.at for point in points] == sorted({point.at for point in points})
+    assert points[-1].at == told(now)
+    for point in points[:: max(1, len(points) // 25)]:
+        assert (point.meter_cents, point.reserve_cents) == by_hand(database, point.at), point
+
+
+def test_every_point_is_what_the_ledger_gives(database):
+    floor = TimedFloor(database, NOW - timedelta(hours=7))
+    play(floor, 40)
+    for hours in (1, 2, 5, 6, 24, 24 * 12, MOST_HOURS):
+        points = asked(database, History(), hours)
+        check(database, points)
+        first = datetime.fromisoformat(points[0].at)
+        assert NOW - timedelta(hours=hours) - timedelta(days=1) <= first <= NOW - timedelta(hours=hours)
+        assert (points[-1].meter_cents, points[-1].reserve_cents) == floor.pools
+
+
+def test_what_was_summed_up_before_is_remembered_and_what_is_new_is_added(database):
+    floor, history = TimedFloor(database, NOW - timedelta(hours=30)), History()
+    for rounds in (20, 1, 100, 3):
+        play(floor, rounds)
+        for hours in (24, 20, 24, 40, 4):
+            check(database, asked(database, history, hours, floor.at), floor.at)
+    floor.at += timedelta(days=3)
+    play(floor, 2)
+    later = floor.at + timedelta(hours=20)
+    check(database, asked(database, history, 24, later), later)
+
+
+def test_where_nothing_moved_lately_the_line_is_flat(database):
+    floor = TimedFloor(database, NOW - timedelta(days=400))
+    points = asked(database, History(), 24)
+    assert {(point.meter_cents, point.reserve_cents) for point in points} == {floor.pools}
+
+
+def test_a_clock_that_was_set_back_changes_no_amount(database):
+    floor = TimedFloor(database, NOW - timedelta(hours=1))
+    play(floor, 4)
+    floor.at = NOW - timedelta(hours=3)
+    play(floor, 4)
+    floor.at = NOW + timedelta(minutes=30)
+    play(floor, 1)
+    points = asked(database, History(), 2)
+    assert (points[-1].meter_cents, points[-1].reserve_cents) == floor.pools

@@ -1,0 +1,99 @@
+"""Pages about mishaps that are hard to have on a real floor: a role that is too low, a frame that fails."""
+
+import asyncio
+from types import SimpleNamespace
+
+import httpx
+from fastapi import FastAPI
+
+from jackpot.core.answers import Error, Refused
+from jackpot.core.commands import Role
+from jackpot.core.site import Operator
+from jackpot.store.errors import Unreachable
+from jackpot.web.console import mishaps
+from jackpot.web.door import Caller
+from jackpot.web.headers import POLICY
+from jackpot.web.porch import Porch
+from jackpot.web.problems import MEDIA_TYPE
+
+
+class Door:
+    """Lets a supervisor in."""
+
+    async def admit(self, _request):
+        return Caller(Operator("sue", Role.SUPERVISOR, "hash"), "127.0.0.1")
+
+
+class Broken:
+    """A floor whose frame cannot be drawn."""
+
+    name = "casino"
+
+    @property
+    def desks(self):
+        raise RuntimeError("no desks")
+
+
+def application(floor):
+    """A site of three paths, each with a mishap of its own."""
+    app = FastAPI(version="1")
+    app.state.floor, app.state.door, app.state.live = floor, Door(), None
+    mishaps.install(app)
+
+    @app.get("/forbidden")
+    async def forbidden():
+        raise Refused(Error.FORBIDDEN, "sue may not do this: it is a manager's act")
+
+    @app.get("/store")
+    async def store():
+        raise Unreachable("postgresql://host/db: connection refused")
+
+    return app
+
+
+def ask(app, path, accept="text/html", method="GET"):
+    """What an application answers."""
+
+    async def asked():
+        async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://site") as client:
+            return await client.request(method, path, headers={"Accept": accept})
+
+    return asyncio.run(asked())
+
+
+def test_a_page_that_is_not_for_a_role_says_so_within_the_frame():
+    app = application(SimpleNamespace(name="casino", desks={}, zone="UTC"))
+    answer = ask(app, "/forbidden")
+    assert (answer.status_code, answer.headers["content-type"]) == (403, "text/html; charset=utf-8")
+    assert "<h1>Not for your role</h1>" in answer.text
+    assert "Sue may not do this: it is a manager&#39;s act." in answer.text
+    assert 'aria-label="Places"' in answer.text
+    assert answer.headers["cache-control"] == "no-store"
+    assert ask(app, "/forbidden", accept="*/*").headers["content-type"] == MEDIA_TYPE
+
+
+def test_where_even_the_frame_fails_there_is_a_page_without_it():
+    answer = ask(application(Broken()), "/store")
+    assert answer.status_code == 503
+    assert "<h1>The store does not answer</h1>" in answer.text
+    assert "Try again" in answer.text
+    assert "connection refused" not in answer.text
+    assert 'aria-label="Places"' not in answer.text
+
+
+def test_only_what_is_looked_at_is_shown_as_a_page():
+    app = application(SimpleNamespace(name="casino", desks={}, zone="UTC"))
+    answer = ask(app, "/forbidden", method="POST")
+    assert (answer.status_code, answer.headers["content-type"]) == (405, MEDIA_TYPE)
+    assert answer.headers["allow"] == "GET"
+
+
+def test_a_controller_that_starts_says_so_and_the_page_looks_again_by_itself():
+    porch = Porch(SimpleNamespace())
+    answer = ask(porch, "/pools")
+    assert (answer.status_code, answer.headers["refresh"], answer.headers["retry-after"]) == (503, "2", "2")
+    assert "<h1>The controller is starting</h1>" in answer.text
+    assert answer.headers["content-security-policy"] == POLICY
+    assert ask(porch, "/static/console.css").status_code == 200
+    assert ask(porch, "/pools", accept="*/*").json()["code"] == "starting"
+    assert ask(porch, "/api/v1/wins").json()["code"] == "starting"

@@ -1,0 +1,112 @@
+"""Whatever goes wrong is told as a problem document, with the status and the headers that HTTP has for it."""
+
+import socket
+
+import pytest
+from asking import problem
+
+from jackpot.web.gate import MOST_BYTES
+
+
+@pytest.mark.parametrize("path", ["/nothing", "/api/v1/nothing", "/api/v1/rounds/t1", "/docs", "/redoc", "/.git"])
+def test_an_unknown_path_is_not_found(api, path):
+    answer = api.client(api.tokens["manager"]).get(path)
+    assert (answer.status_code, problem(answer)["code"]) == (404, "not_found")
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "allowed"),
+    [
+        ("DELETE", "/configs", "GET, POST"),
+        ("GET", "/configs/main/1/approve", "POST"),
+        ("PUT", "/session", "DELETE, GET, POST"),
+        ("PATCH", "/jackpots", "GET"),
+        ("POST", "/operators/proposals", "GET"),
+        ("OPTIONS", "/tables", "GET, POST"),
+    ],
+)
+def test_a_wrong_method_is_told_the_right_ones(api, method, path, allowed):
+    answer = api.ask(method, path)
+    assert (answer.status_code, problem(answer)["code"]) == (405, "method_not_allowed")
+    assert answer.headers["Allow"] == allowed
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["/jackpots/none", "/jackpots/none/meter", "/jackpots/none/history", "/tables/none", "/rounds/none/1",
+     "/rounds/t1/999", "/rounds?jackpot=none", "/audit?chain=none", "/configs?jackpot=none",
+     "/audit/verify?chain=none", "/reports/daily?day=9999-12-31"],
+)  # fmt: skip
+def test_what_is_not_there_is_not_found(api, path):
+    answer = api.ask("GET", path)
+    assert answer.status_code == 404
+    problem(answer)
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["/rounds?limit=0", "/rounds?limit=1001", "/rounds?before=0", "/rounds?before=x", "/rounds?outcome=lost",
+     "/rounds?table=a%20b", "/rounds/t1/0", "/rounds/t1/99999999999999999999", "/audit?since=yesterday",
+     "/audit?until=2026-13-01", "/reports/daily?day=0", "/reports/daily?day=2026-02-30", "/reports/daily?format=pdf",
+     "/jackpots/main/history?hours=0", "/jackpots/main/history?hours=100000", "/odds?jackpot_bps=10001",
+     "/wins?status=lost", "/audit?actor=%00", "/jackpots/a%2Fb%00"],
+)  # fmt: skip
+def test_what_cannot_be_read_is_told_where_it_is_wrong(api, path):
+    answer = api.ask("GET", path)
+    assert answer.status_code in (404, 422)
+    problem(answer)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [b"", b"{", b"[]", b"null", b'{"note": 3}', b'{"note": "x", "more": 1}', b"\xff\xfe", b"[" * 60_000,
+     b'{"note": "a\\u0000b"}', b'{"note": "half \\ud800 of a pair"}'],
+)  # fmt: skip
+def test_a_body_that_is_not_what_the_act_takes_is_refused(api, body):
+    headers = {"Content-Type": "application/json"}
+    answer = api.client(api.tokens["manager"]).post("/api/v1/tables/t1/resume", content=body, headers=headers)
+    assert answer.status_code == 422
+    assert problem(answer)["code"] == "malformed"
+
+
+@pytest.mark.parametrize("kind", ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data", ""])
+def test_what_is_not_json_is_an_unsupported_media_type(api, kind):
+    answer = api.client(api.tokens["manager"]).post(
+        "/api/v1/tables/t1/resume", content=b'{"note": ""}', headers={"Content-Type": kind}
+    )
+    assert (answer.status_code, problem(answer)["code"]) == (415, "unsupported_media_type")
+
+
+def test_a_body_that_is_too_large_is_refused_whether_it_says_so_or_not(api):
+    headers = {"Content-Type": "application/json"}
+    client = api.client(api.tokens["manager"])
+    for content in (b"x" * (MOST_BYTES + 1), iter([b"x" * 10_000] * 20)):
+        answer = client.post("/api/v1/tables/t1/resume", content=content, headers=headers)
+        assert (answer.status_code, problem(answer)["code"]) == (413, "too_large")
+
+
+def test_a_body_that_never_comes_is_not_waited_for_for_ever(api):
+    head = (
+        "POST /api/v1/tables/t1/resume HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+        f"Authorization: Bearer {api.tokens['manager']}\r\nContent-Length: 100\r\n\r\n{{"
+    )
+    with socket.create_connection(("127.0.0.1", api.site.http)) as slow:
+        slow.sendall(head.encode())
+        slow.settimeout(20)
+        assert slow.recv(4096).startswith(b"HTTP/1.1 408 ")
+
+
+def test_answers_of_the_api_are_kept_by_nobody(api):
+    for path in ("/api/v1/jackpots", "/api/v1/nothing", "/openapi.json"):
+        assert api.client(api.tokens["auditor"]).get(path).headers["Cache-Control"] == "no-store"
+
+
+def test_a_conflict_says_what_the_state_is(api):
+    answer = api.act("/rounds/t1/7/confirm")
+    assert (answer.status_code, problem(answer)["code"]) == (409, "wrong_round")
+    assert "t1 is at round" in answer.json()["detail"]
+
+
+def test_the_daemon_has_said_nothing_of_it(api):
+    assert '"level": "error"' not in api.site.log
+    assert "Traceback" not in api.site.log
