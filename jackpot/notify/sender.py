@@ -84,6 +84,10 @@ class Sender:
         except StoreError as error:
             log.warning("outbox not read", problem=str(error))
             return False
+        except Exception as error:  # noqa: BLE001 - no fault of a messenger may end what it tells of
+            log.warning("notices not delivered", problem=repr(error))
+            metrics.NOTICES.labels("failed").inc()
+            return False
         return True
 
     async def _deliver_one(self, notice: Waiting) -> bool:

@@ -79,7 +79,7 @@ def say(told: dict[str, Any]) -> None:
 def main() -> None:
     """Verify until the daemon is gone."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the daemon, which lets go of us in its own time
-    os.nice(LEAST_IMPORTANT)
+    os.setpriority(os.PRIO_PROCESS, 0, LEAST_IMPORTANT)
     order = Order(**json.loads(sys.stdin.readline()))
     asked = threading.Event()
     threading.Thread(target=_listen, args=(asked,), daemon=True).start()

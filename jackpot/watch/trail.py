@@ -56,8 +56,10 @@ class TrailWatch:
                 gauge.labels(chain).set(0)
         await asyncio.sleep(min(FIRST_SECONDS, self._order.every_seconds))
         while True:
-            code = await self._beside()
-            self._failed(f"the process that verifies ended by itself: {code}")
+            try:
+                self._failed(f"the process that verifies ended by itself: {await self._beside()}")
+            except Exception as error:  # noqa: BLE001 - no fault of a watch may end what it watches
+                self._failed(f"the process that verifies could not be followed: {error!r}")
             await asyncio.sleep(AGAIN_SECONDS)
 
     async def _beside(self) -> int:

@@ -138,7 +138,15 @@ async def livez() -> JSONResponse:
     return JSONResponse({"live": True}, headers=_FRESH)
 
 
-@router.get("/readyz", responses={503: {"description": "A part is not ready; `parts` says which."}})
+_NOT_READY: Final[dict[int | str, dict[str, Any]]] = {
+    503: {
+        "description": "A part is not ready; `parts` says which.",
+        "content": {"application/problem+json": {"schema": {"type": "object"}}},
+    }
+}
+
+
+@router.get("/readyz", responses=_NOT_READY)
 async def readyz(request: Request) -> JSONResponse:
     """Whether every part is ready; 503 where one is not, and which."""
     health: Health = request.app.state.health

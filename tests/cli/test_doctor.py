@@ -1,20 +1,18 @@
 """`jackpot doctor`: each part with a sentence, and exit 1 when something is wrong."""
 
 import json
-import shutil
 import socket
-import subprocess
 import sys
 import time
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 from sqlalchemy import text
 
 sys.path += [str(Path(__file__).parent.parent / room) for room in ("notify", "system")]
-from machinery import mosquitto, wait_until
-from receiver import SECRET, certificate, receiving
+from certificates import tls_broker
+from machinery import mosquitto
+from receiver import SECRET, receiving
 
 from jackpot.cli import doctor as doctors
 from jackpot.cli import run
@@ -66,34 +64,6 @@ def patient(tmp_path, monkeypatch, capsys):
     made = Patient(tmp_path, monkeypatch, capsys)
     with mosquitto(tmp_path) as port:
         yield made.set(broker=f"mqtt://127.0.0.1:{port}")
-
-
-@contextmanager
-def tls_broker(folder, days=90):
-    """A Mosquitto that speaks TLS alone; its port and the authority it is trusted by."""
-    _, public, private = certificate(folder, days=days)
-    with socket.create_server(("127.0.0.1", 0)) as probe:
-        port = probe.getsockname()[1]
-    config = folder / "tls.conf"
-    config.write_text(
-        f"listener {port} 127.0.0.1\nallow_anonymous true\npersistence false\nlog_type error\nuser root\n"
-        f"certfile {public}\nkeyfile {private}\n"
-    )
-    process = subprocess.Popen([shutil.which("mosquitto") or "/usr/sbin/mosquitto", "-c", str(config)])
-    try:
-        wait_until(lambda: _takes(port), "mosquitto with TLS")
-        yield port, public
-    finally:
-        process.kill()
-        process.wait()
-
-
-def _takes(port):
-    try:
-        socket.create_connection(("127.0.0.1", port), 1).close()
-    except OSError:
-        return False
-    return True
 
 
 def test_a_healthy_site_has_a_sentence_for_every_part_and_exit_0(patient):

@@ -646,6 +646,12 @@ def test_a_jackpot_that_vanished_without_a_trace_does_not_verify(site, jackpot):
     assert jackpot(site.folder, "audit", "verify").code == 1
 
 
+def test_a_site_whose_state_was_forged_is_verified_all_the_same(site, jackpot):
+    site.sql("UPDATE states SET body = '{}' WHERE chain = 'site'")
+    done = jackpot(site.folder, "audit", "verify")
+    assert (done.code, "site: WRONG at" in done.out, "main: " in done.out) == (1, True, True)
+
+
 def test_an_exported_trail_verifies_anywhere_with_the_public_key_alone(played, tmp_path, jackpot, answer):
     for chain in ("main", "site"):
         file = tmp_path / f"{chain}.jsonl"

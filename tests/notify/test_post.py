@@ -7,7 +7,8 @@ import time
 from contextlib import contextmanager
 
 import pytest
-from receiver import SECRET, certificate, receiving
+from certificates import certificate
+from receiver import SECRET, receiving
 
 from jackpot.notify.hook import Hook
 from jackpot.notify.post import PostError, post

@@ -170,6 +170,21 @@ def test_a_slow_receiver_holds_up_nothing_else_in_the_loop(database, receiver):
     assert asyncio.run(run()) < 0.5
 
 
+def test_a_fault_of_the_messenger_ends_nothing(database, receiver, monkeypatch):
+    put(database, 1)
+    faults = [RuntimeError("a fault"), ValueError("another")]
+    post = senders.post
+
+    async def faulty(*told):
+        if faults:
+            raise faults.pop()
+        return await post(*told)
+
+    monkeypatch.setattr(senders, "post", faulty)
+    delivered(database, receiver.port)
+    assert seqs(receiver.posts) == [1]
+
+
 def test_no_secret_and_no_path_is_logged(database, receiver, capsys):
     put(database, 1)
     receiver.answers = [500, 404]

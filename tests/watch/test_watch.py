@@ -151,6 +151,27 @@ def test_it_has_the_lowest_priority_is_started_again_and_ends_with_its_watch(sit
     assert not lives(asyncio.run(run()))
 
 
+def test_a_fault_of_the_watch_ends_nothing(site, monkeypatch):
+    monkeypatch.setattr(trails, "AGAIN_SECONDS", 0.01)
+    faults = [RuntimeError("a fault"), ValueError("another")]
+
+    class Faulty(Heard):
+        async def _hear(self, verified):
+            await super()._hear(verified)
+            if faults:
+                raise faults.pop()
+
+    async def run():
+        add(site, "1.0")
+        with site.chain.database.transaction() as connection:
+            connection.execute(text("UPDATE states SET body = '{}' WHERE chain = 'site'"))
+        heard = Faulty(site)
+        async with heard.running():
+            await heard.until(lambda: not faults or heard.watch.found.clear())
+
+    asyncio.run(run())
+
+
 def test_it_ends_when_its_daemon_is_killed():
     """Nobody closes anything for a daemon that was killed, but the kernel its pipes."""
     order = Order("sqlite:////nowhere/store.db", str(Signer("casino", bytes(32)).verifier), 60)

@@ -1,0 +1,78 @@
+"""Metrics of a real daemon: on a port of their own, from the first moment, and true after a restart."""
+
+import time
+import urllib.error
+import urllib.request
+
+import pytest
+from certificates import tls_broker
+from machinery import LIMIT_SECONDS, takes_connections, wait_until
+
+EVERYTHING = ("tables/#", "jackpots/#")
+ROYAL = ["As", "Ks", "Qs", "Js", "Ts"]
+FROM_ZERO = [
+    'jackpot_errors_total{jackpot="main",part="store"}',
+    'jackpot_errors_total{jackpot="main",part="command"}',
+    'jackpot_malfunctions_total{cause="display",jackpot="main"}',
+    'jackpot_malformed_messages_total{jackpot="main",kind="wager"}',
+    'jackpot_rounds_total{jackpot="main",outcome="void"}',
+    'jackpot_untaken_messages_total{jackpot="main"}',
+    'jackpot_webhook_notices_total{outcome="given_up"}',
+    'jackpot_broker_certificate_expiry_timestamp_seconds{jackpot="main"}',
+    'jackpot_store_failing{jackpot="main"}',
+    'jackpot_pending_age_seconds{jackpot="main"}',
+]
+
+
+def told(site):
+    """Every sample by its name and labels."""
+    with urllib.request.urlopen(f"http://127.0.0.1:{site.metrics}/metrics", timeout=LIMIT_SECONDS) as reply:
+        lines = [line for line in reply.read().decode().splitlines() if not line.startswith("#")]
+    return {line.rpartition(" ")[0]: float(line.rpartition(" ")[2]) for line in lines}
+
+
+def test_metrics_have_a_port_of_their_own_and_counts_begin_at_zero(new_site, mosquitto_port):
+    site = new_site(mosquitto_port)
+    site.start()
+    found = told(site)
+    assert {name: found.get(name) for name in FROM_ZERO} == dict.fromkeys(FROM_ZERO, 0)
+    assert [name for name in found if name.startswith("jackpot_build_info{version=")]
+    assert not [name for name in found if "_created" in name]
+    with pytest.raises(urllib.error.HTTPError, match="404"):
+        urllib.request.urlopen(f"http://127.0.0.1:{site.http}/metrics", timeout=LIMIT_SECONDS)
+
+
+def test_without_an_address_there_are_no_metrics(new_site, mosquitto_port):
+    site = new_site(mosquitto_port, METRICS="")
+    site.start()
+    assert not takes_connections(site.metrics)
+
+
+def test_a_win_that_waits_grows_old_through_a_restart(new_site, new_client, mosquitto_port):
+    site = new_site(mosquitto_port)
+    client = new_client(mosquitto_port, site.id, *EVERYTHING)
+    site.start()
+    client.command("t1", "c1", "open_round")
+    client.wager("t1", 3, "w1", 1)
+    client.command("t1", "c2", "close_wagers", round=1)
+    client.command("t1", "c3", "declare", round=1, box=3, cards=ROYAL)
+    began = time.time()
+    client.command("t1", "c4", "settle", round=1)
+    waits = 'jackpot_pending_age_seconds{jackpot="main"}'
+    wait_until(lambda: site.metric(waits) > 1, "the win to grow old")
+    assert site.metric('jackpot_pending_rounds{jackpot="main"}') == 1
+    site.kill()
+    site.start()
+    least = time.time() - began - 2
+    assert least - 2 < site.metric(waits) < time.time() - began + 1
+    assert site.act("rounds/t1/1/confirm")[0] == 200
+    wait_until(lambda: site.metric(waits) == 0, "nothing to wait any more")
+    assert site.metric('jackpot_pending_rounds{jackpot="main"}') == 0
+
+
+def test_the_end_of_the_brokers_certificate_is_known(new_site, tmp_path):
+    with tls_broker(tmp_path, days=90) as (port, authority):
+        site = new_site(port, BROKER=f"mqtts://localhost:{port}", BROKER_CA_FILE=authority)
+        site.start()
+        ends = site.metric("jackpot_broker_certificate_expiry_timestamp_seconds")
+        assert 89 * 86_400 < ends - time.time() < 91 * 86_400
