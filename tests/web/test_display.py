@@ -146,6 +146,7 @@ def test_it_rolls_forwards_only_and_falls_once_at_a_royal(display):
     for _ in range(5):
         one.play()
     two.play(b5=ROYAL)
+    wait_shown(page, ledger(site))  # down to the reset, before the next wagers lead up again
     for _ in range(3):
         one.play()
     wait_shown(page, ledger(site))
