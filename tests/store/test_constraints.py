@@ -11,13 +11,16 @@ from uuid import uuid4
 import psycopg
 import pytest
 from alembic.autogenerate import compare_metadata
+from alembic.config import Config
 from alembic.runtime.migration import MigrationContext
+from alembic.script import ScriptDirectory
 from sqlalchemy import func, inspect, select, text
 from sqlalchemy.exc import DBAPIError, IntegrityError, OperationalError
 
 sys.path.append(str(Path(__file__).parent.parent / "core"))
 from floor import AT, DEALER, FLUSH, MANAGER, NOTHING, PAD, STRAIGHT_FLUSHES, SUPERVISOR, Floor
 
+import migrations
 from jackpot.core.answers import Decision, Refused
 from jackpot.core.commands import (
     CloseWagers,
@@ -736,3 +739,10 @@ def test_a_refusal_does_not_disturb_the_rest_of_its_batch(floor):
         {"table": "t3"},
     ]
     floor.check()
+
+
+def test_the_schemas_steps_are_those_that_alembic_walks():
+    config = Config()
+    config.set_main_option("script_location", str(Path(migrations.__file__).parent))
+    walked = [step.revision for step in ScriptDirectory.from_config(config).walk_revisions()]
+    assert (schema.head(), schema._known()) == (walked[0], walked[::-1])
