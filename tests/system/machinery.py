@@ -1,9 +1,11 @@
 """What system tests are made of: real brokers, the daemon as a process, and a client that waits for what it wants."""
 
+import contextlib
 import copy
 import json
 import os
 import queue
+import random
 import shutil
 import signal
 import socket
@@ -29,9 +31,11 @@ REPO = Path(__file__).parent.parent.parent
 
 
 def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+    """A port that nobody listens on, below those that the system gives to whoever connects somewhere meanwhile."""
+    while True:
+        with socket.socket() as probe, contextlib.suppress(OSError):
+            probe.bind(("127.0.0.1", random.SystemRandom().randrange(10_000, 32_000)))
+            return probe.getsockname()[1]
 
 
 def wait_until(condition, what="it", seconds=LIMIT_SECONDS):

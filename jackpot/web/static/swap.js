@@ -2,7 +2,24 @@
 
 const mark = (one) => one.id || (one.dataset.act && `${one.dataset.act} ${one.dataset.title}`) || one.getAttribute("href");
 
+let isPressed = false; // a button that is exchanged while a finger is on it would not be clicked
+const waiting = new Map();
+
+document.addEventListener("pointerdown", () => (isPressed = true), true);
+for (const end of ["pointerup", "pointercancel"]) document.addEventListener(end, () => setTimeout(release), true);
+
+function release() {
+  isPressed = false;
+  for (const [target, html] of waiting) put(target, html);
+  waiting.clear();
+}
+
 export function swap(target, html) {
+  if (isPressed) waiting.set(target, html);
+  else put(target, html);
+}
+
+function put(target, html) {
   const focused = target.contains(document.activeElement) ? mark(document.activeElement) : null;
   const opened = [...target.querySelectorAll("details[open][id]")].map((one) => one.id);
   target.innerHTML = html;
