@@ -27,6 +27,8 @@ from jackpot.wire.broker import embedded, free_port
 
 DISPLAYS, CONSOLES = 100, 100
 PER_SECOND, SECONDS = 200, 5.0
+REST_SECONDS = 4.0
+"""A hundred tables have just opened at once, and every console was told of all of them."""
 MOST_CHANGE = 0.20
 
 
@@ -85,11 +87,11 @@ def measure(port: int, http: int, token: str, pairs: int) -> tuple[list[Timing],
     with asyncio.Runner() as runner:
         load = Load(port, plays=True)
         runner.run(load.connect())
-        runner.run(load.paced(PER_SECOND, SECONDS))
+        runner.run(load.paced(PER_SECOND, SECONDS, REST_SECONDS))
         for _ in range(pairs):
-            without.append(runner.run(load.paced(PER_SECOND, SECONDS)))
+            without.append(runner.run(load.paced(PER_SECOND, SECONDS, REST_SECONDS)))
             with subscribers(http, token, fed):
-                beside.append(runner.run(load.paced(PER_SECOND, SECONDS)))
+                beside.append(runner.run(load.paced(PER_SECOND, SECONDS, REST_SECONDS)))
         load.close()
     return without, beside, min(fed)
 

@@ -212,10 +212,10 @@ class Load:
         await self.end()
         return timing
 
-    async def paced(self, per_second: int, seconds: float) -> Timing:
+    async def paced(self, per_second: int, seconds: float, rest: float = REST_SECONDS) -> Timing:
         """Wagers at a steady pace, each by itself, on a floor that has come to rest after its tables opened."""
         await self.open()
-        await asyncio.sleep(REST_SECONDS)
+        await asyncio.sleep(rest)
         each = len(self.pads[0].tables) * BOXES
         count = min(int(per_second * seconds), each * CONNECTIONS)
         for n, pads in enumerate(self.pads):
