@@ -27,7 +27,8 @@ from jackpot.wire.gauges import Gauges, Looked
 from jackpot.wire.intake import Intake
 from jackpot.wire.messages import Malformed
 from jackpot.wire.meter import MeterPacer
-from jackpot.wire.session import Address, Letter, Session, Will
+from jackpot.wire.session import Address, Session, Will
+from jackpot.wire.stream import Letter
 from jackpot.wire.topics import Heard, Topics
 from jackpot.wire.views import ROUND_ENDS, Mark
 

@@ -23,7 +23,7 @@ from jackpot.wire import messages
 from jackpot.wire.announcer import Announcer
 from jackpot.wire.devices import Displays, Pads
 from jackpot.wire.messages import DealerCommand, Malformed
-from jackpot.wire.session import Letter
+from jackpot.wire.stream import Letter
 from jackpot.wire.topics import Heard, Source
 from jackpot.wire.views import Told
 

@@ -1,8 +1,8 @@
 """A session with the broker that is kept for ever: messages taken in the callback, acknowledged when we say so.
 
-aiomqtt acknowledges a message on arrival, and its own queue drops what it cannot hold; here the inner paho client hands
-each message straight to us, and the broker hears of it only when it is durable. What is published is not waited for:
-retained state is said again after every connect, and devices repeat until they are answered.
+aiomqtt acknowledges a message on arrival, and its own queue drops what it cannot hold; here each message comes straight
+to us, and the broker hears of it only when it is durable. What is published is not waited for: retained state is said
+again after every connect, and devices repeat until they are answered.
 """
 
 from __future__ import annotations
@@ -18,19 +18,18 @@ from urllib.parse import unquote, urlsplit
 
 import aiomqtt
 import structlog
-from paho.mqtt.client import MQTT_ERR_SUCCESS
 from paho.mqtt.client import Client as Paho
 from paho.mqtt.packettypes import PacketTypes
 from paho.mqtt.properties import Properties
+
+from jackpot.wire.stream import REFUSED, Letter, Stream
 
 KEEPALIVE_SECONDS: Final = 10
 CONNECT_SECONDS: Final = 10
 FIRST_WAIT_SECONDS: Final = 0.2
 LONGEST_WAIT_SECONDS: Final = 10.0
 MOST_IN_FLIGHT: Final = 1_000
-MOST_QUEUED: Final = 50_000
 SESSION_SECONDS: Final = 7 * 24 * 3600
-REFUSED: Final = 128
 MQTT_5: Final = 5
 
 log = structlog.get_logger()
@@ -72,17 +71,6 @@ class Address(NamedTuple):
         return f"{'mqtts' if self.tls else 'mqtt'}://{self.host}:{self.port}"
 
 
-class Letter(NamedTuple):
-    """A message that came, with what its acknowledgement needs."""
-
-    topic: str
-    payload: bytes
-    retained: bool
-    mid: int
-    qos: int
-    connection: int
-
-
 class Will(NamedTuple):
     """What the broker says for us when we go without a word."""
 
@@ -115,6 +103,7 @@ class Session:
         self._clean = clean
         self._client: aiomqtt.Client | None = None
         self._paho: Paho | None = None
+        self._stream: Stream | None = None
         self._connection = 0
         self.connected = False
 
@@ -137,6 +126,8 @@ class Session:
             finally:
                 was_connected = self.connected
                 self.connected, self._client, self._paho = False, None, None
+                if self._stream is not None:
+                    self._stream.close()
                 if was_connected:
                     self._on_lost()
             await asyncio.sleep(random.uniform(wait / 2, wait))  # noqa: S311 - spreads reconnects, keeps no secret
@@ -167,31 +158,17 @@ class Session:
             will=aiomqtt.Will(self._will.topic, self._will.payload, qos=1, retain=True) if self._will else None,
             keepalive=KEEPALIVE_SECONDS,
             timeout=CONNECT_SECONDS,
-            max_inflight_messages=0,
-            max_queued_outgoing_messages=MOST_QUEUED,
             tls_context=self._address.tls,
             socket_options=[(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)],
             **persistent,
         )
         self._connection += 1
-        self._paho = paho = client._client  # noqa: SLF001 - the seam described above
-        paho.manual_ack_set(True)
-        paho.on_message = self._arrived
-        if self._address.version == MQTT_5:
-            paho.on_connect = partial(_heed_receive_maximum, paho.on_connect)
+        self._paho = paho = client._client  # noqa: SLF001 - aiomqtt shows it to nobody
+        is_mqtt_5 = self._address.version == MQTT_5
+        self._stream = Stream(paho, is_mqtt_5=is_mqtt_5, connection=self._connection, on_letter=self._on_letter)
+        if is_mqtt_5:
+            paho.on_connect = partial(_heed_receive_maximum, self._stream, paho.on_connect)
         return client
-
-    def _arrived(self, _client: Any, _userdata: Any, message: Any) -> None:  # noqa: ANN401 - paho's callback
-        self._on_letter(
-            Letter(
-                message.topic,
-                bytes(message.payload),
-                bool(message.retain),
-                message.mid,
-                message.qos,
-                self._connection,
-            )
-        )
 
     def reconnect(self, will: Will) -> None:
         """Connect anew with another will."""
@@ -216,29 +193,25 @@ class Session:
 
     def publish(self, topic: str, payload: str | bytes, *, retain: bool = False) -> bool:
         """Say something; False where it cannot be said now, which retained state does not mind."""
-        if self._paho is None or not self._paho.is_connected():
+        if not self.connected or self._stream is None:
             return False
-        return self._paho.publish(topic, payload, 1, retain).rc == MQTT_ERR_SUCCESS
+        return bool(self._stream.publish(topic, payload, retain=retain))
 
     async def publish_now(self, topic: str, payload: str | bytes, *, retain: bool = False) -> None:
         """Say something and wait until the broker has it."""
-        if self._client is not None:
-            await self._client.publish(topic, payload, qos=1, retain=retain)
+        if self.connected and self._stream is not None:
+            await self._stream.acknowledged(self._stream.publish(topic, payload, retain=retain))
 
     def acknowledge(self, letter: Letter) -> None:
         """Tell the broker that a message need not be sent again; one of an earlier connection it sends again anyway."""
-        if letter.qos and letter.connection == self._connection and self._paho is not None:
-            self._paho.ack(letter.mid, letter.qos)
+        if letter.qos and letter.connection == self._connection and self._stream is not None:
+            self._stream.acknowledge(letter.mid)
 
 
-def _heed_receive_maximum(told: Any, client: Paho, userdata: Any, flags: Any, code: Any, properties: Any) -> None:  # noqa: ANN401, PLR0913, PLR0917 - paho's callback
-    """An MQTT 5 broker says how many messages it takes unacknowledged; more, and it hangs up.
-
-    Without such a word there is no limit of ours: paho looks through all that are in flight at every acknowledgement
-    where there is one.
-    """
-    client._max_inflight_messages = getattr(properties, "ReceiveMaximum", 0)  # noqa: SLF001 - nothing is in flight yet
-    told(client, userdata, flags, code, properties)
+def _heed_receive_maximum(stream: Stream, told: Callable[..., None], *of_paho: Any) -> None:  # noqa: ANN401
+    """An MQTT 5 broker says how many messages it takes unacknowledged; more, and it hangs up."""
+    stream.window = getattr(of_paho[-1], "ReceiveMaximum", 0)
+    told(*of_paho)
 
 
 def _code(granted: Any) -> int:  # noqa: ANN401 - a number, or paho's reason code

@@ -1,8 +1,4 @@
-"""The commands over the store as people and programs run them: processes of their own, their output and exit codes.
-
-To start Python and import everything takes seconds each time, so one process does it once and forks for each command;
-the child has its own arguments, environment, folder, output and exit code. A few run as `python -m jackpot`.
-"""
+"""The commands over the store as people and programs run them: processes of their own, their output and exit codes."""
 
 import csv
 import io
@@ -20,16 +16,16 @@ from datetime import UTC, datetime, timedelta
 from fractions import Fraction
 from pathlib import Path
 from types import SimpleNamespace
-from typing import NamedTuple
 from uuid import uuid4
 from zoneinfo import ZoneInfo
 
 import psycopg
 import pytest
 
-sys.path += [str(Path(__file__).parent.parent / room) for room in ("core", "store")]
+sys.path += [str(Path(__file__).parent.parent / room) for room in ("core", "store", "system")]
 import postgres
 from floor import FLUSH, NOTHING, STRAIGHT_FLUSHES, Floor
+from forking import Done, forking
 
 from jackpot.core.answers import Refused
 from jackpot.core.site import KEYHOLDER, RenewToken
@@ -40,98 +36,20 @@ from jackpot.store.notes import Signer
 from jackpot.store.schema import head
 from jackpot.tokens import token_hash
 
-FORKING = """
-import gc, json, os, resource, sys, traceback
-import rich.table, sqlalchemy.dialects.postgresql.psycopg, sqlalchemy.dialects.sqlite.pysqlite
-import jackpot.cli, jackpot.cli.audit, jackpot.cli.floor, jackpot.cli.operators, jackpot.cli.queries, jackpot.cli.setup
-
-gc.freeze()
-for line in sys.stdin:
-    asked = json.loads(line)
-    child = os.fork()
-    if child == 0:
-        break
-    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
-else:
-    sys.exit()
-
-os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-for number, name in ((1, asked["out"]), (2, asked["err"])):
-    os.dup2(os.open(name, os.O_WRONLY), number)
-os.chdir(asked["folder"])
-os.environ.clear()
-os.environ.update(asked["environment"])
-if asked["most_bytes"]:
-    resource.setrlimit(resource.RLIMIT_FSIZE, (asked["most_bytes"], asked["most_bytes"]))
-if asked["user"]:
-    os.setgroups([])
-    os.setgid(asked["user"])
-    os.setuid(asked["user"])
-sys.argv = ["jackpot", *asked["arguments"]]
-code = 1
-try:
-    jackpot.cli.main()
-except SystemExit as ended:
-    code = ended.code
-except BaseException:
-    traceback.print_exc()
-gc.collect()  # as the interpreter would at its end, but for what was there before the fork
-sys.stdout.flush()
-sys.stderr.flush()
-os._exit(code)
-"""
 ENVIRONMENT = {"PATH": os.environ["PATH"], "COLUMNS": "200", "NO_COLOR": "1", "PYTHONUTF8": "1"}
 NOBODY = 65534
 PLAYED_AT = "2031-03-01T09:30:00.500Z"
 
 
-class Done(NamedTuple):
-    """How a command ended."""
-
-    code: int
-    out: str
-    err: str
-
-
-class Commands:
-    """Runs commands, each in a process of its own."""
-
-    def __init__(self, folder):
-        self.out, self.err = folder / "out", folder / "err"
-        self.process = subprocess.Popen(
-            [sys.executable, "-c", FORKING],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-            env=os.environ | {"PYTHONUTF8": "1"},
-        )
-
-    def __call__(self, folder, *arguments, user=None, most_bytes=None, **environment):
-        for path in (self.out, self.err):
-            path.write_bytes(b"")
-        asked = {
-            "arguments": [str(argument) for argument in arguments],
-            "folder": str(folder),
-            "environment": ENVIRONMENT | environment,
-            "out": str(self.out),
-            "err": str(self.err),
-            "user": user,
-            "most_bytes": most_bytes,
-        }
-        self.process.stdin.write(json.dumps(asked) + "\n")
-        self.process.stdin.flush()
-        code = int(self.process.stdout.readline())
-        return Done(code, self.out.read_text(), self.err.read_text())
-
-    def close(self):
-        self.process.communicate()
+def run(folder, *arguments, user=None, most_bytes=None, **environment):
+    """A command in a process of its own, once it has ended."""
+    whole = ENVIRONMENT | environment
+    return forking().run(folder, *arguments, environment=whole, user=user, most_bytes=most_bytes)
 
 
 @pytest.fixture(scope="module")
-def jackpot(tmp_path_factory):
-    commands = Commands(tmp_path_factory.mktemp("commands"))
-    yield commands
-    commands.close()
+def jackpot():
+    return run
 
 
 @pytest.fixture(scope="module")

@@ -20,6 +20,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import paho.mqtt.client as paho
+from forking import forking
 from sqlalchemy import select
 
 from jackpot.store import tables
@@ -179,9 +180,10 @@ class Client:
 
 
 class Site:
-    """A site in a folder, and its daemon as a process."""
+    """A site in a folder, and its daemon as a process, forked from one that has imported it unless asked otherwise."""
 
-    def __init__(self, folder, broker, *, tables=3, database=None, **settings):
+    def __init__(self, folder, broker, *, tables=3, database=None, forked=True, **settings):
+        self.forked = forked
         self.folder, self.http, self.metrics = Path(folder), free_port(), free_port()
         self.settings = {"HTTP": f"127.0.0.1:{self.http}", "METRICS": f"127.0.0.1:{self.metrics}", **settings}
         self.process, self.starts, self.id = None, 0, f"casino-{uuid.uuid4().hex[:8]}"
@@ -192,8 +194,8 @@ class Site:
         made = self.run(
             "init", "--site", self.id, "--tables", str(tables), "--broker", broker, "--database", database, "--json"
         )
-        assert made.returncode == 0, made.stderr
-        self.tokens = list(json.loads(made.stdout)["tokens"].values())
+        assert made.code == 0, made.err
+        self.tokens = list(json.loads(made.out)["tokens"].values())
 
     @property
     def environment(self):
@@ -201,15 +203,12 @@ class Site:
         return {**os.environ, "PYTHONPATH": str(REPO), **own}
 
     def run(self, *arguments):
-        command = [sys.executable, "-m", "jackpot", *arguments]
-        return subprocess.run(
-            command, cwd=self.folder, env=self.environment, capture_output=True, text=True, timeout=120, check=False
-        )
+        return forking().run(self.folder, *arguments, environment=self.environment)
 
     def answer(self, *arguments):
         done = self.run(*arguments, "--json")
-        assert done.returncode == 0, done.stderr
-        return json.loads(done.stdout)
+        assert done.code == 0, done.err
+        return json.loads(done.out)
 
     @property
     def log(self):
@@ -226,12 +225,18 @@ class Site:
     def start(self, *, wait=True):
         """Start the daemon; it is ready when it has said so after this start."""
         self.starts += 1
-        with self.log_file.open("a") as log:
-            command = [sys.executable, "-m", "jackpot", "serve"]
-            self.process = subprocess.Popen(command, cwd=self.folder, env=self.environment, stderr=log)
+        self.process = self._started()
         if wait:
             self.wait_ready()
         return self.process
+
+    def _started(self):
+        self.log_file.touch()
+        if self.forked:
+            return forking().start(self.folder, "serve", environment=self.environment, err=self.log_file)
+        with self.log_file.open("a") as log:
+            command = [sys.executable, "-m", "jackpot", "serve"]
+            return subprocess.Popen(command, cwd=self.folder, env=self.environment, stderr=log)
 
     def wait_ready(self):
         def ready():
@@ -291,5 +296,5 @@ class Site:
     def verified(self):
         """Nothing is wrong with the trail, and the state is what its events give."""
         done = self.run("audit", "verify")
-        assert done.returncode == 0, done.stdout + done.stderr
+        assert done.code == 0, done.out + done.err
         return True

@@ -29,11 +29,11 @@ def house(request, new_site):
     """A site with its store, and the port of its broker."""
     if request.param.startswith("SQLite"):
         port = request.getfixturevalue("mosquitto_port")
-        yield new_site(port, tables=len(TABLES)), port
+        yield new_site(port, tables=len(TABLES), forked=False), port
         return
     port = request.getfixturevalue("embedded_port")
     with postgres.server() as url:
-        site = new_site(port, tables=len(TABLES), database=url)
+        site = new_site(port, tables=len(TABLES), forked=False, database=url)
         yield site, port
         site.stop()
 

@@ -186,7 +186,7 @@ def test_a_webhook_that_cannot_work_is_refused_at_the_start(new_site, mosquitto_
     for settings, problem in REFUSED:
         site.settings = usual | settings
         done = site.run("serve")
-        assert (done.returncode, problem in done.stderr) == (2, True), done.stderr
+        assert (done.code, problem in done.err) == (2, True), done.err
 
 
 def test_the_secret_may_stand_in_a_file(new_floor, receiver, tmp_path):

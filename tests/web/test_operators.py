@@ -112,7 +112,7 @@ def test_the_command_line_works_beside_the_daemon_and_is_noticed(api):
     assert can_read(api, added["token"])  # a token that is not known is looked for
     api.post(f"/operators/{unique('dia')}/propose")
     done = api.site.run("operator", "revoke", name, "--reason", "left", "--token", api.tokens["manager"])
-    assert done.returncode == 0, done.stderr
+    assert done.code == 0, done.err
     wait_until(lambda: not can_read(api, added["token"]), "the revocation", 5)
     assert api.post("/operators", {"name": unique("after"), "role": "auditor"})["token"]
 

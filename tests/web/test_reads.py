@@ -172,7 +172,7 @@ def test_the_daily_report_is_that_of_the_command_line_in_json_and_csv(played):
     assert all(row["ties"] for row in told)
     by_format = played.ask("GET", "/reports/daily?format=csv", "auditor")
     by_accept = played.ask("GET", "/reports/daily", "auditor", Accept="text/csv")
-    assert by_format.text == by_accept.text == played.site.run("report", "daily", "--csv").stdout
+    assert by_format.text == by_accept.text == played.site.run("report", "daily", "--csv").out
     assert by_accept.headers["Content-Type"].startswith("text/csv")
     rows = list(csv.DictReader(io.StringIO(by_format.text)))
     assert [(row["pool"], int(row["closing_cents"])) for row in rows] == [

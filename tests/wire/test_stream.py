@@ -1,0 +1,224 @@
+"""The packets we read and write ourselves, against a broker that is only a socket: cut anywhere, in any order."""
+
+from __future__ import annotations
+
+import asyncio
+import selectors
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from itertools import pairwise
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from jackpot.wire.session import Address, Session
+from jackpot.wire.stream import Letter
+
+LIMIT_SECONDS = 10
+CONNACK = {4: b"\x20\x02\0\0", 5: b"\x20\x06\0\0\x03\x21\0\x02"}
+"""MQTT 5's says that two messages may be unacknowledged."""
+
+
+def publish(topic: str, payload: bytes, mid: int, version: int = 4) -> bytes:
+    """A PUBLISH at least once, as a broker writes it."""
+    name = topic.encode()
+    body = len(name).to_bytes(2) + name + mid.to_bytes(2) + (b"\0" if version == 5 else b"") + payload
+    length, rest = b"", len(body)
+    while True:
+        rest, low = divmod(rest, 128)
+        length += bytes([low | 0x80 if rest else low])
+        if not rest:
+            return b"\x32" + length + body
+
+
+class Broker:
+    """The other end of one connection, driven by the test."""
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.reader, self.writer = reader, writer
+
+    async def packet(self) -> tuple[int, bytes]:
+        async with asyncio.timeout(LIMIT_SECONDS):
+            first = (await self.reader.readexactly(1))[0]
+            length = shift = 0
+            while True:
+                byte = (await self.reader.readexactly(1))[0]
+                length |= (byte & 0x7F) << shift
+                shift += 7
+                if byte < 0x80:
+                    return first, await self.reader.readexactly(length)
+
+    async def say(self, *pieces: bytes) -> None:
+        """Send pieces, each by itself as far as the system goes along."""
+        for piece in pieces:
+            self.writer.write(piece)
+            await self.writer.drain()
+            await asyncio.sleep(0)
+
+
+@asynccontextmanager
+async def connected(letters: list[Letter], version: int = 4) -> AsyncIterator[tuple[Session, Broker]]:
+    arrived: asyncio.Queue[Broker] = asyncio.Queue()
+    ready = asyncio.Event()
+    writers: list[asyncio.StreamWriter] = []
+
+    async def accept(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        broker = Broker(reader, writer)
+        writers.append(writer)
+        await broker.packet()
+        await broker.say(CONNACK[version])
+        arrived.put_nowait(broker)
+
+    async def begun() -> None:
+        ready.set()
+
+    server = await asyncio.start_server(accept, "127.0.0.1", 0)
+    address = Address("127.0.0.1", server.sockets[0].getsockname()[1], version=version)
+    session = Session(address, "tested", on_letter=letters.append, on_connect=begun)
+    running = asyncio.create_task(session.run())
+    try:
+        async with asyncio.timeout(LIMIT_SECONDS):
+            broker = await arrived.get()
+            await ready.wait()
+        yield session, broker
+    finally:
+        running.cancel()
+        await asyncio.gather(running, return_exceptions=True)
+        server.close()
+        for writer in writers:
+            writer.close()
+        await asyncio.gather(*(writer.wait_closed() for writer in writers), return_exceptions=True)
+
+
+async def until(holds: Callable[[], bool]) -> None:
+    async with asyncio.timeout(LIMIT_SECONDS):
+        while not holds():  # noqa: ASYNC110 - the session tells nobody
+            await asyncio.sleep(0.001)
+
+
+PAYLOADS = st.lists(st.binary(max_size=300) | st.integers(120, 70_000).map(bytes), min_size=1, max_size=8)
+
+
+@given(payloads=PAYLOADS, cuts=st.lists(st.floats(0, 1), max_size=8), version=st.sampled_from((4, 5)))
+@settings(max_examples=60, deadline=None)
+def test_messages_arrive_whole_and_in_order_wherever_the_stream_is_cut(
+    payloads: list[bytes], cuts: list[float], version: int
+) -> None:
+    stream = b"".join(publish(f"t/{n}", payload, n + 1, version) for n, payload in enumerate(payloads))
+    at = sorted({0, len(stream), *(int(cut * len(stream)) for cut in cuts)})
+
+    async def run() -> list[Letter]:
+        letters: list[Letter] = []
+        async with connected(letters, version) as (_, broker):
+            await broker.say(*(stream[a:b] for a, b in pairwise(at)))
+            await until(lambda: len(letters) == len(payloads))
+        return letters
+
+    told = asyncio.run(run())
+    assert [(one.topic, one.payload, one.mid, one.qos) for one in told] == [
+        (f"t/{n}", payload, n + 1, 1) for n, payload in enumerate(payloads)
+    ]
+
+
+@pytest.mark.parametrize("version", [4, 5])
+def test_what_is_said_is_written_as_mqtt_for_every_size_of_length(version: int) -> None:
+    sizes = [0, 1, 100, 117, 118, 119, 120, 127, 128, 16_370, 16_384, 70_000]
+
+    async def run() -> list[bytes]:
+        async with connected([], version) as (session, broker):
+            found = []
+            for size in sizes:
+                assert session.publish("a/b", bytes(size), retain=True)
+                first, body = await broker.packet()
+                assert first == 0x33
+                found.append(body)
+                await broker.say(b"\x40\x02" + body[5:7])
+            return found
+
+    for size, body in zip(sizes, asyncio.run(run()), strict=True):
+        assert body[:5] == b"\0\3a/b"
+        assert body[7:] == (b"\0" if version == 5 else b"") + bytes(size)
+
+
+def test_a_message_is_acknowledged_under_its_number_and_only_when_we_say_so() -> None:
+    async def run() -> tuple[int, bytes]:
+        letters: list[Letter] = []
+        async with connected(letters) as (session, broker):
+            await broker.say(publish("t/1", b"x", 7), publish("t/2", b"y", 9))
+            await until(lambda: len(letters) == 2)
+            session.acknowledge(letters[1])
+            return await broker.packet()
+
+    assert asyncio.run(run()) == (0x40, b"\0\x09")
+
+
+def test_no_more_is_unacknowledged_than_an_mqtt_5_broker_takes() -> None:
+    async def run() -> None:
+        async with connected([], 5) as (session, broker):
+            for n in range(5):
+                assert session.publish(f"t/{n}", b"x")
+            first, second = (await broker.packet())[1], (await broker.packet())[1]
+            assert (first[2:5], second[2:5]) == (b"t/0", b"t/1")
+            with pytest.raises(TimeoutError):
+                async with asyncio.timeout(0.2):
+                    await broker.reader.readexactly(1)
+            for n in range(2, 5):
+                await broker.say(b"\x40\x02" + first[5:7])
+                first, second = second, (await broker.packet())[1]
+                assert second[2:5] == f"t/{n}".encode()
+
+    asyncio.run(run())
+
+
+def test_what_is_waited_for_ends_with_its_acknowledgement_and_with_the_connection() -> None:
+    async def run() -> None:
+        async with connected([]) as (session, broker):
+            said = asyncio.create_task(session.publish_now("bye", b"x"))
+            mid = (await broker.packet())[1][5:7]
+            assert not said.done()
+            await broker.say(b"\x40\x02" + mid)
+            async with asyncio.timeout(LIMIT_SECONDS):
+                await said
+            lost = asyncio.create_task(session.publish_now("bye", b"x"))
+            await broker.packet()
+            broker.writer.close()
+            async with asyncio.timeout(LIMIT_SECONDS):
+                with pytest.raises(asyncio.CancelledError):
+                    await lost
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize("nonsense", [b"\x30\xff\xff\xff\xff\x01", b"\x32\x02\0\x09", b"\xf0\0"])
+def test_a_broker_that_speaks_nonsense_is_left_and_sought_again(nonsense: bytes) -> None:
+    async def run() -> None:
+        async with connected([]) as (session, broker):
+            await broker.say(nonsense)
+            async with asyncio.timeout(LIMIT_SECONDS):
+                while not broker.reader.at_eof():
+                    await broker.reader.read(100)
+            await until(lambda: session.connected)
+
+    asyncio.run(run())
+
+
+def test_writing_beside_the_library_leaves_no_watch_on_the_socket_behind() -> None:
+    """What stays registered with the loop for a closed socket deafens whoever gets its number next."""
+
+    async def run() -> None:
+        async with connected([]) as (session, broker):
+            assert session.publish("a", b"x")
+            asking = session.subscribe(["t/+"])
+            waiting = asking.send(None)  # the library queues its packet before ours has gone
+            kinds = [await broker.packet(), await broker.packet()]
+            assert [first & 0xF0 for first, _ in kinds] == [0x80, 0x30]
+            socket = session._paho.socket()
+            loop = asyncio.get_running_loop()
+            for _ in range(10):
+                await asyncio.sleep(0)
+            assert loop._selector.get_key(socket).events == selectors.EVENT_READ
+            waiting.cancel()
+            asking.close()
+
+    asyncio.run(run())
