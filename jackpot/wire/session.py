@@ -208,7 +208,7 @@ class Session:
             self._stream.acknowledge(letter.mid)
 
 
-def _heed_receive_maximum(stream: Stream, told: Callable[..., None], *of_paho: Any) -> None:  # noqa: ANN401
+def _heed_receive_maximum(stream: Stream, told: Any, *of_paho: Any) -> None:  # noqa: ANN401 - paho's callback
     """An MQTT 5 broker says how many messages it takes unacknowledged; more, and it hangs up."""
     stream.window = getattr(of_paho[-1], "ReceiveMaximum", 0)
     told(*of_paho)
