@@ -45,6 +45,7 @@ from jackpot.wire.desk import Desk, seen_epoch
 from jackpot.wire.session import Address
 from jackpot.wire.topics import Topics
 
+FOLD_SECONDS: Final = 1.0
 FIRST_WAIT_SECONDS: Final = 0.5
 LONGEST_WAIT_SECONDS: Final = 10.0
 
@@ -78,6 +79,7 @@ class Controller:
                     porch = self._open_porch(group, where, database)
                     names = await self._until_reachable(partial(self._begin, database))
                     self._send_notices(group, database)
+                    group.create_task(_keep_folding(database), name="folding")
                     for name in names:
                         desk = self.desks[name] = await self._open(name)
                         group.create_task(desk.run(), name=f"desk-{name}")
@@ -204,6 +206,16 @@ async def serve_until_told(controller: Controller, ready: Callable[[Controller],
         await serving
     except asyncio.CancelledError:
         log.info("stopped")
+
+
+async def _keep_folding(database: Database) -> None:
+    """Fold the store's log now and then; where it cannot be done now, it is done later, or by a commit."""
+    while database.is_sqlite:
+        await asyncio.sleep(FOLD_SECONDS)
+        try:
+            await asyncio.to_thread(database.fold)
+        except StoreError as error:
+            log.warning("log not folded", problem=str(error))
 
 
 def _stop(serving: asyncio.Task[None]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from sqlite3 import Connection as SqliteConnection
 from threading import Lock
 from typing import Final
@@ -25,8 +25,10 @@ WRITER_CACHE_KIB: Final = 16_384
 READER_CACHE_KIB: Final = 16_384
 PAGE_BYTES: Final = 2_048
 """Each pad's newest wager stands on a page of its own in the index of ids: small pages make a commit small."""
-WAL_PAGES: Final = 8_000
-"""How much a checkpoint of the write-ahead log takes at once: a page that changes often is then copied once."""
+WAL_PAGES: Final = 16_000
+"""How long the write-ahead log may become before a commit must fold it into the file by itself: see `fold`."""
+FOLDS: Final = 3
+"""How often the log is folded at once: what was written meanwhile is little, and then less."""
 
 
 _DRIVERS: Final = (sqlite3.Error, psycopg.Error)
@@ -90,6 +92,19 @@ class Database:
             if not self.is_sqlite:
                 connection.execute(text("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY"))
             yield connection
+
+    def fold(self) -> None:
+        """Fold SQLite's write-ahead log into its file, beside whoever writes: a commit that must do it is late.
+
+        When all of it is folded the log begins anew, in place, which is also quicker than to make it longer.
+        """
+        if not self.is_sqlite:
+            return
+        with explained(self.url), closing(self.reading.raw_connection()) as connection:
+            for _ in range(FOLDS):
+                _, length, folded = connection.cursor().execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
+                if folded == length:
+                    return
 
     def close(self) -> None:
         """Let go of every connection."""
