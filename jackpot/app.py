@@ -31,6 +31,7 @@ from jackpot.store.database import Database
 from jackpot.store.errors import StoreError, Unreachable
 from jackpot.store.keeper import SiteKeeper
 from jackpot.store.notes import Signer
+from jackpot.store.reports import zone_of
 from jackpot.store.schema import require_head
 from jackpot.watch.beside import Order
 from jackpot.watch.trail import TrailWatch
@@ -57,6 +58,7 @@ class Controller:
     """Every jackpot of a site, served by one process."""
 
     def __init__(self, settings: Settings, signer: Signer, broker: str) -> None:
+        zone_of(settings.timezone)  # a daemon whose pages cannot tell the time should not have begun
         self._settings = settings
         self._signer = signer
         self._address = Address.of(broker, settings.mqtt_version, settings.broker_ca_file)

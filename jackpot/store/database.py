@@ -14,12 +14,15 @@ import psycopg
 from sqlalchemy import Connection, Engine, create_engine, event, text
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError
+from sqlalchemy.exc import TimeoutError as NoneFreeError
 from sqlalchemy.pool import PoolProxiedConnection
 
 from jackpot.store.errors import Rejected, StoreError, Unreachable
 from jackpot.store.line import MOST_STATEMENTS, Line
 
 READERS: Final = 5
+FREE_SECONDS: Final = 10
+"""How long somebody waits for a connection that others have."""
 BUSY_MS: Final = 10_000
 WRITER_CACHE_KIB: Final = 16_384
 READER_CACHE_KIB: Final = 16_384
@@ -50,7 +53,12 @@ class Database:
     def _engine(self, pool_size: int, begin: str, cache_kib: int) -> Engine:
         options = {"cached_statements": MOST_STATEMENTS} if self.is_sqlite else {}
         engine = create_engine(
-            self.url, pool_size=pool_size, max_overflow=0, pool_pre_ping=not self.is_sqlite, connect_args=options
+            self.url,
+            pool_size=pool_size,
+            max_overflow=0,
+            pool_timeout=FREE_SECONDS,
+            pool_pre_ping=not self.is_sqlite,
+            connect_args=options,
         )
         if self.is_sqlite:
             event.listen(engine, "connect", lambda connection, _entry: _prepare_sqlite(connection, cache_kib))
@@ -124,6 +132,8 @@ def explained(url: str) -> Iterator[None]:
         cause = error.orig if isinstance(error, DBAPIError) else error
         kind = Rejected if isinstance(cause, _REFUSALS) else Unreachable
         raise kind(f"{shown(url)}: {' '.join(str(cause).split())}") from error
+    except NoneFreeError:
+        raise Unreachable(f"{shown(url)}: every connection is busy for {FREE_SECONDS} s already: ask again") from None
 
 
 def shown(url: str) -> str:

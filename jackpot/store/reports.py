@@ -94,10 +94,11 @@ def has(day: date) -> bool:
 
 def today(zone: str) -> date:
     """The day it is at the site."""
-    return datetime.now(_zone(zone)).date()
+    return datetime.now(zone_of(zone)).date()
 
 
-def _zone(name: str) -> ZoneInfo:
+def zone_of(name: str) -> ZoneInfo:
+    """The time zone of this name, or a sentence that there is none."""
     try:
         return ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError, OSError):
@@ -106,7 +107,7 @@ def _zone(name: str) -> ZoneInfo:
 
 def _bounds(day: date, zone: str) -> tuple[str, str]:
     """The day's first moment and the next day's, in UTC as events tell time."""
-    local = _zone(zone)
+    local = zone_of(zone)
     try:
         midnights = [datetime.combine(day + timedelta(days=n), time(), local) for n in (0, 1)]
         first, last = (moment.astimezone(ZoneInfo("UTC")).strftime("%Y-%m-%dT%H:%M:%S.000Z") for moment in midnights)

@@ -20,6 +20,8 @@ from jackpot.web.live import Board
 
 MOST_SUBSCRIBERS: Final = 500
 LOOK_SECONDS: Final = 0.5
+MOST_LOOKS_A_SECOND: Final = 200
+"""Of all subscribers together: where there are many, each looks less often, so that lamps do not wait for them."""
 HEARTBEAT_SECONDS: Final = 4.0
 """How long a subscriber hears nothing at most; one who hears nothing for ten seconds takes the feed for lost."""
 STUCK_SECONDS: Final = 20.0
@@ -61,6 +63,11 @@ class Feed:
     def is_full(self) -> bool:
         """Whether another subscriber would be one too many."""
         return self._closed or len(self._ends) >= MOST_SUBSCRIBERS
+
+    @property
+    def pace_seconds(self) -> float:
+        """How long a subscriber waits between looks."""
+        return max(LOOK_SECONDS, len(self._ends) / MOST_LOOKS_A_SECOND)
 
     @contextlib.contextmanager
     def place(self) -> Iterator[asyncio.Future[None]]:
@@ -122,9 +129,9 @@ class _Stream(Response):
         """News when there are some, a heartbeat when there are none for a while."""
         await _send(send, self._feed.greeting() + b"".join(self._news()))
         said_at = time.monotonic()
-        wait = random.uniform(0, LOOK_SECONDS)  # noqa: S311 - its own moments, so that not all are told at once
+        wait = random.uniform(0, self._feed.pace_seconds)  # noqa: S311 - its own moments, so that not all are told at once
         while not (await asyncio.wait((end,), timeout=wait))[0]:
-            wait = LOOK_SECONDS
+            wait = self._feed.pace_seconds
             if not self._is_welcome():
                 break
             news = self._news()

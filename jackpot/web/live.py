@@ -88,13 +88,12 @@ class Win(NamedTuple):
 class _Part:
     """One fragment: how it is made, and what it was when it was last made."""
 
-    __slots__ = ("kind", "made_at", "name", "render", "stale", "text", "version", "wire")
+    __slots__ = ("kind", "made_at", "name", "render", "text", "version", "wire")
 
     def __init__(self, name: str, render: Callable[[], object]) -> None:
         self.name = name
         self.kind = name.partition(":")[0]
         self.render = render
-        self.stale = True
         self.made_at = -BETWEEN_RENDERS_SECONDS
         self.text = ""
         self.version = 0
@@ -109,6 +108,8 @@ class Board:
         self._run = run
         self._version = 0
         self._parts: dict[str, dict[str, _Part]] = {}
+        """By kind, those that changed last at the end: hundreds look, and each has seen nearly all of it."""
+        self._stale: dict[str, dict[str, _Part]] = {}
         self._about: dict[str, list[_Part]] = {}
         self._of_tables: list[tuple[str, Callable[[Board, Table], object]]] = []
         self._wins: dict[tuple[int, int], Win] = {}
@@ -180,6 +181,7 @@ class Board:
     def _add(self, name: str, render: Callable[[], object], about: Collection[str]) -> None:
         part = _Part(name, render)
         self._parts.setdefault(part.kind, {})[name] = part
+        self._stale.setdefault(part.kind, {})[name] = part
         for subject in about:
             self._about.setdefault(subject, []).append(part)
 
@@ -240,19 +242,24 @@ class Board:
     def _touch(self, subjects: Iterable[str]) -> None:
         for subject in subjects:
             for part in self._about.get(subject, ()):
-                part.stale = True
+                self._stale[part.kind][part.name] = part
 
     # What subscribers ask.
 
     def news(self, since: int, kinds: Collection[str]) -> tuple[int, list[bytes]]:
         """The fragments of these kinds that changed after a version, ready to be sent, and the version now."""
-        wanted = [part for kind in kinds for part in self._parts.get(kind, {}).values()]
         at = time.monotonic()
-        for part in wanted:
-            if part.stale and at - part.made_at >= BETWEEN_RENDERS_SECONDS:
-                self._make(part, at)
-        changed = sorted((part.version, part.wire) for part in wanted if part.version > since)
-        return self._version, [wire for _, wire in changed]
+        for kind in kinds:
+            for part in list(self._stale.get(kind, {}).values()):
+                if at - part.made_at >= BETWEEN_RENDERS_SECONDS:
+                    self._make(part, at)
+        changed: list[tuple[int, bytes]] = []
+        for kind in kinds:
+            for part in reversed(self._parts.get(kind, {}).values()):
+                if part.version <= since:
+                    break
+                changed.append((part.version, part.wire))
+        return self._version, [wire for _, wire in sorted(changed)]
 
     def version_of(self, event_id: str | None) -> int:
         """What a subscriber has seen, by the id of the last event it got; 0 where that was not of this run."""
@@ -260,11 +267,13 @@ class Board:
         return int(version) if run == self._run and version.isascii() and version.isdigit() else 0
 
     def _make(self, part: _Part, at: float) -> None:
-        part.stale, part.made_at = False, at
+        part.made_at = at
+        del self._stale[part.kind][part.name]
         text = _encode({"name": part.name, "body": part.render()})
         if text != part.text:
             self._version += 1
             part.text, part.version = text, self._version
+            self._parts[part.kind][part.name] = self._parts[part.kind].pop(part.name)
             part.wire = f"event: {part.kind}\nid: {self._run}-{part.version}\ndata: {text}\n\n".encode()
 
 

@@ -165,3 +165,10 @@ def test_systemd_hears_when_it_is_ready_that_its_loop_turns_and_when_it_stops(
     site.stop()
     while said[-1] != "STOPPING=1":
         said.append(systemd.recv(1_000).decode())
+
+
+def test_a_time_zone_that_is_none_is_refused_at_the_start(new_site, mosquitto_port):
+    site = new_site(mosquitto_port)
+    site.settings = site.settings | {"TIMEZONE": "Canberra/Casino"}
+    done = site.run("serve")
+    assert (done.code, "there is no time zone 'Canberra/Casino'" in done.err) == (1, True), done.err

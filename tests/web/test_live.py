@@ -1,6 +1,8 @@
 """What is live of a jackpot: rendered once a change, at most four times a second, and only what somebody wants."""
 
+import asyncio
 import json
+from contextlib import ExitStack
 from types import SimpleNamespace
 
 import pytest
@@ -8,6 +10,7 @@ from floor import AT, FLUSH, MANAGER, ROYALS, Floor
 
 from jackpot.core.commands import LinkTable, UnlinkTable
 from jackpot.web import display, fragments, live
+from jackpot.web.feed import Feed
 from jackpot.web.live import Live, Subject
 from jackpot.web.words import hand_name, money
 from jackpot.wire.devices import Pads
@@ -231,3 +234,16 @@ def test_every_prize_of_the_instrument_is_shown_with_its_amount(rules, clock):
         assert f">{hand_name(hand)}</p>" in html
         assert f'data-percent="{percent}" data-least="{least}"' in html
         assert f"at least {money(least)}" in html
+
+
+def test_where_many_are_fed_each_is_told_less_often_and_few_are_told_twice_a_second():
+    async def paces(counts):
+        feed, found = Feed("1"), []
+        with ExitStack() as places:
+            for n in range(max(counts)):
+                if n in counts:
+                    found.append(feed.pace_seconds)
+                places.enter_context(feed.place())
+            return [*found, feed.pace_seconds]
+
+    assert asyncio.run(paces([0, 100, 400])) == [0.5, 0.5, 2.0]

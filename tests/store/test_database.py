@@ -1,6 +1,12 @@
-"""SQLite's write-ahead log is folded into its file beside the writer, so that no commit has to."""
+"""A database's connections: SQLite's log folded beside the writer, and nobody kept waiting for ever."""
 
-from jackpot.store.database import Database
+from contextlib import ExitStack
+
+import pytest
+
+from jackpot.store import database as module
+from jackpot.store.database import READERS, Database
+from jackpot.store.errors import Unreachable
 
 
 def filled(database, rows):
@@ -36,4 +42,17 @@ def test_a_reader_of_an_older_moment_is_not_disturbed_and_nothing_is_lost(tmp_pa
     database.fold()
     with database.reader() as connection:
         assert connection.exec_driver_sql("SELECT count(*) FROM t").scalar_one() == 20
+    database.close()
+
+
+def test_whoever_finds_every_connection_taken_is_told_to_ask_again(tmp_path, monkeypatch):
+    monkeypatch.setattr(module, "FREE_SECONDS", 0.05)
+    database = Database(f"sqlite:///{tmp_path / 'a.db'}")
+    with ExitStack() as taken:
+        for _ in range(READERS):
+            taken.enter_context(database.reader())
+        with pytest.raises(Unreachable, match="every connection is busy"), database.reader():
+            pass
+    with database.reader() as connection:
+        assert connection.exec_driver_sql("SELECT 1").scalar_one() == 1
     database.close()
