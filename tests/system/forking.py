@@ -17,7 +17,9 @@ import subprocess
 import sys
 import tempfile
 import time
+import uuid
 from pathlib import Path
+from threading import Lock
 from typing import NamedTuple
 
 LIMIT_SECONDS = 120
@@ -92,12 +94,11 @@ class Forking:
             text=True,
             env=os.environ | {"PYTHONUTF8": "1", "PYTHONPATH": str(Path(__file__).parents[2])},
         )
-        self._count = 0
+        self._asking = Lock()
 
     def start(self, folder, *arguments, environment, out=os.devnull, err=os.devnull, user=None, most_bytes=None):
         """Begin a command; its output is added to the files."""
-        self._count += 1
-        status = Path(self._folder.name) / str(self._count)
+        status = Path(self._folder.name) / uuid.uuid4().hex
         asked = {
             "arguments": [str(argument) for argument in arguments],
             "folder": str(folder),
@@ -108,9 +109,11 @@ class Forking:
             "most_bytes": most_bytes,
             "status": str(status),
         }
-        self._process.stdin.write(json.dumps(asked) + "\n")
-        self._process.stdin.flush()
-        return Child(int(self._process.stdout.readline()), status)
+        with self._asking:
+            self._process.stdin.write(json.dumps(asked) + "\n")
+            self._process.stdin.flush()
+            pid = int(self._process.stdout.readline())
+        return Child(pid, status)
 
     def run(self, folder, *arguments, **options):
         """A command, once it has ended."""
@@ -126,13 +129,14 @@ class Forking:
 
 def forking():
     """The one of this process; it ends with it."""
-    if not _made:
-        _made.append(Forking())
-        atexit.register(_made[0].close)
+    with _making:
+        if not _made:
+            _made.append(Forking())
+            atexit.register(_made[0].close)
     return _made[0]
 
 
-_made = []
+_made, _making = [], Lock()
 
 
 # The process itself.
