@@ -106,10 +106,13 @@ class TrailWatch:
 
 
 async def _end(process: Process) -> None:
-    """It ends when its input does; one that does not is ended."""
+    """It ends when its input does; one that does not, or that nobody has time to wait for, is ended."""
     try:
         async with asyncio.timeout(ENDS_SECONDS):
             await process.wait()
     except TimeoutError:
-        process.kill()
-        await process.wait()
+        log.warning("the process that verifies does not end by itself", process=process.pid)
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
