@@ -2,9 +2,13 @@
 
 from contextlib import ExitStack
 
+import psycopg
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from jackpot.store import database as module
+from jackpot.store import line
 from jackpot.store.database import READERS, Database
 from jackpot.store.errors import Unreachable
 
@@ -56,3 +60,27 @@ def test_whoever_finds_every_connection_taken_is_told_to_ask_again(tmp_path, mon
     with database.reader() as connection:
         assert connection.exec_driver_sql("SELECT 1").scalar_one() == 1
     database.close()
+
+
+@pytest.fixture(scope="module")
+def server(postgres_url):
+    with psycopg.connect(postgres_url) as connection:
+        yield connection
+
+
+TEXTS = st.none() | st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"))
+
+
+@given(st.lists(TEXTS, min_size=1))
+def test_any_texts_are_written_so_that_postgresql_reads_the_same(server, texts):
+    assert server.execute("SELECT %s::text[]", [line._written_texts(texts)]).fetchone()[0] == texts
+
+
+@given(st.lists(st.binary(), min_size=1))
+def test_any_bytes_are_written_so_that_postgresql_reads_the_same(server, values):
+    assert server.execute("SELECT %s::bytea[]", [line._written_bytes(values)]).fetchone()[0] == values
+
+
+@given(st.lists(st.none() | st.integers(-(2**63), 2**63 - 1), min_size=1))
+def test_any_numbers_are_written_so_that_postgresql_reads_the_same(server, values):
+    assert server.execute("SELECT %s::bigint[]", [line._written_numbers(values)]).fetchone()[0] == values
