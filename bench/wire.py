@@ -569,7 +569,7 @@ def main() -> int:
     arguments.add_argument("--turns", type=int, default=5)
     arguments.add_argument("--memory", action="store_true", help="also 500,000 wagers, to see the controller's memory")
     arguments.add_argument("--no-postgres", action="store_true")
-    arguments.add_argument("--only", choices=("embedded", "mosquitto"))
+    arguments.add_argument("--only", choices=("embedded", "mosquitto", "memory"))
     arguments.add_argument("--respond", choices=tuple(ECHOES), help=argparse.SUPPRESS)
     arguments.add_argument("--port", type=int, help=argparse.SUPPRESS)
     chosen = arguments.parse_args()
@@ -588,8 +588,9 @@ def main() -> int:
             if chosen.only in (None, name):
                 with start() as port:
                     lines += measure(name, port, _databases(url, name), folder, chosen.turns)
-                    if chosen.memory and name == "embedded":
-                        lines.append(memory(port, folder))
+        if chosen.memory:
+            with mosquitto(folder) as port:
+                lines.append(memory(port, folder))
     table = Table(title="Wire: 20 connections, 5 wagers in flight each", title_justify="left")
     for column in ("what", "measured", "target", ""):
         table.add_column(column)

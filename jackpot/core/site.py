@@ -385,7 +385,7 @@ def _require_new(name: str, known: Mapping[str, object] | tuple[str, ...], what:
     if what == "operator" and name in {*DEVICES, INSTALLER.name, KEYHOLDER.name}:
         raise Refused(Error.MAKES_NO_SENSE, f"{name} cannot be an operator's name: it stands for something else")
     if name in known:
-        raise Refused(Error.MAKES_NO_SENSE, f"there is a {what} {name} already")
+        raise Refused(Error.MAKES_NO_SENSE, f"the {what} {name} is there already")
 
 
 def _event(asked: SiteCommand, kind: SiteEventType, **data: object) -> SiteEvent:

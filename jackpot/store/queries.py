@@ -93,7 +93,8 @@ def round_detail(connection: Connection, jackpot: str, table: str, number: int) 
     played = connection.execute(of_round[0]).mappings().one_or_none()
     if played is None:
         return None
-    wagers, prizes = (connection.execute(query.order_by("box")).mappings().all() for query in of_round[1:])
+    wagers = connection.execute(of_round[1].order_by("box")).mappings().all()
+    prizes = connection.execute(of_round[2].order_by("seq", "pay_order")).mappings().all()
     return {**played, "wagers": [dict(w) for w in wagers], "payouts": [dict(p) for p in prizes]}
 
 

@@ -49,7 +49,7 @@ class Feed:
     ) -> Response:
         """What one subscriber is answered: the fragments of these kinds as they are, then whatever changes.
 
-        It ends when the subscriber is not welcome any more.
+        It ends, and says so, when the subscriber is not welcome any more.
         """
         return _Stream(self, board, kinds, last_event_id, is_welcome)
 
@@ -133,6 +133,7 @@ class _Stream(Response):
         while not (await asyncio.wait((end,), timeout=wait))[0]:
             wait = self._feed.pace_seconds
             if not self._is_welcome():
+                await _send(send, _said("ended", None))
                 break
             news = self._news()
             if news:

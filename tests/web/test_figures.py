@@ -234,16 +234,12 @@ def test_devices_show_an_offline_pad_and_a_display_beside_the_meter(house, page)
     assert texts(page, "[data-display=west] td") == ["Online", wrong, "Wrong: this was not the meter"]
 
 
-def test_what_could_not_be_read_is_for_supervisors_and_is_shown_as_it_was_said(house, page, new_page):
+def test_what_could_not_be_read_is_shown_as_it_was_said(house, page):
     evil = '<script>document.title = "taken"</script>'
     house.client.say("tables/t2/pads/3/wager", evil)
-    wait_until(lambda: evil in str(house.api("quarantine", "supervisor")[1]), "the quarantine")
-    other = house.signed_in(new_page(viewport=TABLET), "supervisor")
-    other.goto(f"{house.address}/devices")
-    row = other.locator("tr.quarantined").filter(has_text="tables/t2/pads/3/wager")
-    assert row.locator(".payload").inner_text() == evil
-    assert other.title().startswith("Devices")
-    assert serious_findings(other) == {}
+    wait_until(lambda: evil in str(house.api("quarantine")[1]), "the quarantine")
     page.goto(f"{house.address}/devices")
-    assert "These are for supervisors." in page.locator("main").inner_text()
-    assert "taken" not in page.content()
+    row = page.locator("tr.quarantined").filter(has_text="tables/t2/pads/3/wager")
+    assert row.locator(".payload").inner_text() == evil
+    assert page.title().startswith("Devices")
+    assert serious_findings(page) == {}

@@ -7,7 +7,7 @@ from typing import Annotated
 from fastapi import APIRouter
 from pydantic import Field
 
-from jackpot.web.api.access import At, Auditor, Supervisor
+from jackpot.web.api.access import At, Auditor
 from jackpot.web.api.kinds import Cents, JackpotQuery, Time, Told
 from jackpot.web.floor import Floor
 
@@ -65,7 +65,7 @@ async def devices(_caller: Auditor, floor: At, jackpot: JackpotQuery = None) -> 
 
 
 @router.get("/quarantine")
-async def quarantine(_caller: Supervisor, floor: At) -> list[Quarantined]:
+async def quarantine(_caller: Auditor, floor: At) -> list[Quarantined]:
     """The last messages that could not be read, the newest first."""
     found = [
         Quarantined(

@@ -7,7 +7,6 @@ from typing import Any
 from fastapi import APIRouter
 from fastapi.responses import HTMLResponse
 
-from jackpot.core.commands import Role
 from jackpot.web.api import equipment, play
 from jackpot.web.console.frame import Visit, Visiting
 from jackpot.web.pages import page
@@ -30,13 +29,11 @@ async def now(visit: Visiting) -> HTMLResponse:
 async def _found(visit: Visit) -> dict[str, Any]:
     name, caller, floor = visit.jackpot, visit.caller, visit.floor
     (heard,) = await equipment.devices(caller, floor, name)
-    may_see = caller.operator.role in (Role.SUPERVISOR, Role.MANAGER)
-    kept = await equipment.quarantine(caller, floor) if may_see else []
+    kept = await equipment.quarantine(caller, floor)
     return {
         "tables": [await play.one_table(row.table, caller, floor) for row in await play.tables(caller, floor, name)],
         "displays": heard.displays,
         "meter_cents": visit.board.jackpot.meter_cents,
-        "may_see_quarantine": may_see,
         "quarantine": [message for message in kept if message.jackpot == name],
         "connected": visit.board.connected,
     }

@@ -9,6 +9,7 @@ from fastapi import Depends, Request
 from fastapi.responses import HTMLResponse, RedirectResponse
 from starlette.responses import Response
 
+from jackpot.web import problems
 from jackpot.web.console.fragments import bar
 from jackpot.web.door import Caller, Door
 from jackpot.web.feed import Feed
@@ -17,6 +18,8 @@ from jackpot.web.live import Board, Live
 from jackpot.web.pages import page
 from jackpot.web.problems import Problem
 
+FEED: Final = "/console/feed"
+"""No person sees what is answered here: whoever is not signed in is told so, and not led anywhere."""
 PLACES: Final = (
     ("/", "Floor"),
     ("/wins", "Wins"),
@@ -117,8 +120,11 @@ Visiting = Annotated[Visit, Depends(visit_by)]
 async def to_sign_in(request: Request, error: Exception) -> Response:
     """Whoever is not signed in is sent to do so, and comes back."""
     path = request.url.path
-    query = f"?{request.url.query}" if request.url.query else ""
     ended = isinstance(error, NotSignedIn) and error.ended
+    if path == FEED:
+        code = "session_ended" if ended else "unauthenticated"
+        return problems.answer(401, code, "this feed is for whoever is signed in: sign in first")
+    query = f"?{request.url.query}" if request.url.query else ""
     back = "" if (path, query) == ("/", "") else f"&next={quote(path + query, safe='')}"
     return RedirectResponse(f"/sign-in?{'ended=1' if ended else ''}{back}".replace("?&", "?").rstrip("?"), 303)
 

@@ -8,13 +8,13 @@ from fastapi import APIRouter, Header
 from starlette.responses import Response
 
 from jackpot.web.console.fragments import KINDS
-from jackpot.web.console.frame import Visiting
+from jackpot.web.console.frame import FEED, Visiting
 from jackpot.web.feed import Feed
 
 router = APIRouter(include_in_schema=False)
 
 
-@router.get("/console/feed")
+@router.get(FEED)
 async def feed(visit: Visiting, last_event_id: Annotated[str | None, Header(max_length=100)] = None) -> Response:
     """The bar, every table's card, and what waits."""
     fed: Feed = visit.live_feed

@@ -3,7 +3,7 @@
 import { act, newKey, sentence } from "./acts.js";
 import { ask } from "./ask.js";
 import { listen } from "./feed.js";
-import { changed, renew } from "./refresh.js";
+import { changed, leaveIfSignedOut, renew } from "./refresh.js";
 import { shows, swap } from "./swap.js";
 
 const said = document.getElementById("said");
@@ -108,9 +108,11 @@ if (document.body.dataset.feed) {
       light();
     },
     lamps: light,
+    ended: () => location.reload(), // the session has: the controller says where to go
   };
   listen(document.body.dataset.feed, heard, {
     lost: () => (lost.hidden = false),
     found: () => (lost.hidden = true),
+    refused: leaveIfSignedOut,
   });
 }

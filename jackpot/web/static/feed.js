@@ -4,8 +4,9 @@ export const SILENCE_MS = 10_000;
 const AGAIN_MS = 2_000;
 
 /** Listen at `url`. `heard[kind](body, name)` takes each fragment; `lost()` is called when the feed is silent or says
- * goodbye, `found()` when it speaks again. It is opened again for as long as the page lives. */
-export function listen(url, heard, { lost, found }) {
+ * goodbye, `found()` when it speaks again, `refused()` when it is not to be had. It is opened again for as long as the
+ * page lives. */
+export function listen(url, heard, { lost, found, refused = () => {} }) {
   let source = null;
   let heardAt = performance.now();
   let isLost = false;
@@ -40,6 +41,7 @@ export function listen(url, heard, { lost, found }) {
     opened.onerror = () => {
       // A refusal ends it for good, and a lost connection does not: the browser mends that by itself.
       if (opened === source && opened.readyState === EventSource.CLOSED) {
+        refused();
         setTimeout(() => opened === source && open(), AGAIN_MS * (1 + Math.random()));
       }
     };

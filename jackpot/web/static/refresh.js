@@ -29,13 +29,28 @@ function schedule() {
   timer = setTimeout(refresh, Math.max(0, askedAt + BETWEEN_MS - performance.now()));
 }
 
+/** The page as it would be now; null where the session has ended, and the controller says where to go. */
+async function now() {
+  // The header says that nobody asked: a page that is only left open does not keep its session alive.
+  const response = await fetch(location.href, { headers: { Accept: "text/html", "X-Unattended": "1" } });
+  if (response.redirected) location.reload();
+  return response.ok && !response.redirected ? await response.text() : null;
+}
+
+/** The feed is not to be had: because the controller is away, or because nobody is signed in here any more. */
+export async function leaveIfSignedOut() {
+  try {
+    await now();
+  } catch {
+    // The controller is not reached, and the page says so already.
+  }
+}
+
 async function refresh() {
   isDue = false;
   try {
-    // The header says that nobody asked: a page that is only left open does not keep its session alive.
-    const response = await fetch(location.href, { headers: { Accept: "text/html", "X-Unattended": "1" } });
-    if (response.redirected) location.reload(); // the session has ended: the controller says where to go
-    else if (response.ok) place(await response.text());
+    const text = await now();
+    if (text !== null) place(text);
   } catch {
     isDue = true; // the controller is not reached
   }
@@ -47,8 +62,8 @@ async function refresh() {
 function place(text) {
   const fresh = new DOMParser().parseFromString(text, "text/html");
   for (const part of parts()) {
-    const now = fresh.getElementById(part.id);
-    if (now && now.innerHTML !== part.innerHTML && !isBeingFilledIn(part)) swap(part, now.innerHTML);
+    const found = fresh.getElementById(part.id);
+    if (found && found.innerHTML !== part.innerHTML && !isBeingFilledIn(part)) swap(part, found.innerHTML);
   }
 }
 

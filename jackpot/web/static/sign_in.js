@@ -23,10 +23,13 @@ form.addEventListener("submit", (event) => {
   signIn(form.elements.token.value.trim());
 });
 
-const carried = new URLSearchParams(location.hash.slice(1)).get("token");
-if (carried) {
+function takeCarried() {
+  const carried = new URLSearchParams(location.hash.slice(1)).get("token");
+  if (!carried) return false;
   history.replaceState(null, "", location.pathname + location.search);
   signIn(carried);
-} else {
-  form.elements.token.focus();
+  return true;
 }
+
+window.addEventListener("hashchange", takeCarried); // the link was opened where this page was open already
+if (!takeCarried()) form.elements.token.focus();
