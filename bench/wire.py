@@ -438,9 +438,9 @@ async def _in_turn(loads: dict[str, Load], turns: int) -> dict[str, Turns]:
     return found
 
 
-def commit_ms(folder: Path) -> tuple[float, float]:
+def commit_ms(file: Path) -> tuple[float, float]:
     """(median, p99) of one durable commit of one row, as SQLite makes it, at the pace of the wagers."""
-    connection = sqlite3.connect(folder / "fsync.db", isolation_level=None)
+    connection = sqlite3.connect(file, isolation_level=None)
     connection.execute("PRAGMA journal_mode=WAL")
     connection.execute("PRAGMA synchronous=FULL")
     connection.execute("CREATE TABLE t (x)")
@@ -494,7 +494,7 @@ def measure(name: str, port: int, databases: dict[str, str], folder: Path, turns
             things.enter_context(Controller(folder / f"{name}-{kind}", port, database, site).serving())
             loads[kind] = Load(port, plays=True, site=site)
         found = asyncio.run(_in_turn(loads, turns))
-        commit, slow_commit = commit_ms(folder)
+        commit, slow_commit = commit_ms(folder / f"{name}.db")
     titles = {"raw": "raw-socket echo", "aiomqtt": "aiomqtt's client, echo", "session": "our session, echo"}
     lines: list[Line] = [(f"{name}: {titles[kind]}", found[kind].told(), "", None) for kind in ECHOES]
     allowed = found["aiomqtt"].p99_ms + 3 * commit
