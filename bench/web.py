@@ -26,7 +26,7 @@ from wire import Controller, Load, Timing, mosquitto
 from jackpot.wire.broker import embedded, free_port
 
 DISPLAYS, CONSOLES = 100, 100
-PER_SECOND, SECONDS = 200, 5.0
+PER_SECOND, SECONDS = 200, 10.0
 REST_SECONDS = 4.0
 """A hundred tables have just opened at once, and every console was told of all of them."""
 MOST_CHANGE = 0.20

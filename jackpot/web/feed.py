@@ -20,7 +20,7 @@ from jackpot.web.live import Board
 
 MOST_SUBSCRIBERS: Final = 500
 LOOK_SECONDS: Final = 0.5
-MOST_LOOKS_A_SECOND: Final = 200
+MOST_LOOKS_A_SECOND: Final = 100
 """Of all subscribers together: where there are many, each looks less often, so that lamps do not wait for them."""
 HEARTBEAT_SECONDS: Final = 4.0
 """How long a subscriber hears nothing at most; one who hears nothing for ten seconds takes the feed for lost."""

@@ -246,4 +246,4 @@ def test_where_many_are_fed_each_is_told_less_often_and_few_are_told_twice_a_sec
                 places.enter_context(feed.place())
             return [*found, feed.pace_seconds]
 
-    assert asyncio.run(paces([0, 100, 400])) == [0.5, 0.5, 2.0]
+    assert asyncio.run(paces([0, 50, 200])) == [0.5, 0.5, 2.0]
