@@ -2,8 +2,8 @@
 
 One load generator (raw sockets, 20 connections with 5 wagers in flight each) drives, through the same broker: a
 raw-socket client that echoes each wager as a lamp; aiomqtt's client doing no more than that, messages taken in paho's
-callback; the controller's own session doing no more than that; and the controller, which makes each wager durable first.
-Each is alone with the broker in its turns; rounds are opened and settled between the timed stretches.
+callback; the controller's own session doing no more than that; and the controller, which makes each wager durable
+first. Each is alone with the broker in its turns; rounds are opened and settled between the timed stretches.
 """
 
 from __future__ import annotations
@@ -438,12 +438,13 @@ def _in_turn(served: dict[str, tuple[Load, Callable[[], Any]]], turns: int) -> d
     The machine is noisy, but less so within a turn.
     """
     found = {name: Turns([], []) for name in served}
-    for _ in range(turns):
-        for name, (load, start) in served.items():
-            with start():
-                quick, paced = asyncio.run(_turn(load))
-            found[name].quick.append(quick)
-            found[name].paced.append(paced)
+    with asyncio.Runner() as runner:
+        for _ in range(turns):
+            for name, (load, start) in served.items():
+                with start():
+                    quick, paced = runner.run(_turn(load))
+                found[name].quick.append(quick)
+                found[name].paced.append(paced)
     return found
 
 
