@@ -39,6 +39,7 @@ TABLES, BOXES = 100, 20
 CONNECTIONS, IN_FLIGHT = 20, 5
 LIMIT_SECONDS = 20.0
 REST_SECONDS = 1.0
+WARM_UPS = 3
 PER_SECOND, PACED_SECONDS = 200, 4
 NO_DELAY = socket.IPPROTO_TCP, socket.TCP_NODELAY, 1
 
@@ -143,12 +144,13 @@ class Pads:
 class Dealers:
     """Every table's dealer terminal behind one connection; used between the timed stretches."""
 
+    _count = 0
+
     async def connect(self, port: int, tables: list[str], site: str) -> None:
         self.tables = tables
         self._root = root_of(site)
         self._wanted: set[str] = set()
         self._done = asyncio.Event()
-        self._count = 0
         self.client = await RawClient.connect(port, f"dealers-{site}-{os.getpid()}", self._heard)
         await self.client.subscribe(f"{self._root}/tables/+/dealer/reply")
 
@@ -425,7 +427,8 @@ class Turns(NamedTuple):
 async def _turn(load: Load) -> tuple[Timing, Timing]:
     """One turn of a responder that has just been started: (as quickly as possible, at 200 a second)."""
     await load.connect()
-    await load.throughput()
+    for _ in range(WARM_UPS):
+        await load.throughput()
     quick = await load.throughput()
     paced = await load.paced(PER_SECOND, PACED_SECONDS)
     load.close()
