@@ -138,7 +138,7 @@ class _Stream(Response):
             news = self._news()
             if news:
                 await _send(send, b"".join(news))
-            elif time.monotonic() - said_at >= HEARTBEAT_SECONDS:
+            elif time.monotonic() + wait - said_at > HEARTBEAT_SECONDS:  # the next look would be too late for it
                 await _send(send, _said("heartbeat", {"as_of": now()}))
             else:
                 continue

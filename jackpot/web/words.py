@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from datetime import datetime
 from typing import Final
 from zoneinfo import ZoneInfo
@@ -30,6 +31,7 @@ _ACCOUNTS: Final = {
 
 __all__ = [
     "account_name",
+    "as_sentence",
     "card_colour",
     "card_face",
     "card_name",
@@ -37,6 +39,7 @@ __all__ = [
     "clause_address",
     "clause_anchor",
     "hand_name",
+    "hand_names",
     "local",
     "money",
     "share",
@@ -73,6 +76,18 @@ def cause(suspended: str) -> str:
 def hand_name(hand: str) -> str:
     """A prize hand as people say it: "Royal flush"."""
     return _SPECIAL.get(hand) or hand.replace("_", " ").capitalize()
+
+
+def hand_names(hands: Iterable[str]) -> str:
+    """Several prize hands, each kind once: "Straight flush and royal flush"."""
+    first, *rest = dict.fromkeys(map(hand_name, hands))
+    *others, last = [first, *map(str.lower, rest)]
+    return f"{', '.join(others)} and {last}" if others else last
+
+
+def as_sentence(text: str) -> str:
+    """What a refusal says, as a sentence."""
+    return f"{text[:1].upper()}{text[1:]}{'' if text.endswith(('.', '!', '?')) else '.'}"
 
 
 def share(bps: int) -> str:

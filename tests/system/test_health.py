@@ -172,3 +172,13 @@ def test_a_time_zone_that_is_none_is_refused_at_the_start(new_site, mosquitto_po
     site.settings = site.settings | {"TIMEZONE": "Canberra/Casino"}
     done = site.run("serve")
     assert (done.code, "there is no time zone 'Canberra/Casino'" in done.err) == (1, True), done.err
+
+
+def test_the_log_of_the_store_is_folded_into_its_file_while_the_daemon_serves(new_site, mosquitto_port, new_client):
+    site = new_site(mosquitto_port)
+    client = new_client(mosquitto_port, site.id, "tables/#")
+    site.start()
+    written_at = lambda: (site.folder / "jackpot.db").stat().st_mtime_ns  # noqa: E731
+    before = written_at()
+    client.command("t1", "c1", "open_round")
+    wait_until(lambda: written_at() > before, "the folding")

@@ -1,6 +1,7 @@
 """The feed of a running daemon: what it says first, what it says later, to how many, and how it ends."""
 
 import asyncio
+import contextlib
 import itertools
 import json
 import socket
@@ -275,21 +276,50 @@ def test_a_stop_takes_less_than_two_seconds_with_fifty_streams_open_and_each_hea
     assert "Traceback" not in site.log
 
 
+class Board:
+    """What there is to tell at every look."""
+
+    def __init__(self, *news):
+        self._news = list(news)
+
+    def version_of(self, _event_id):
+        return 0
+
+    def news(self, since, _kinds):
+        return since, self._news
+
+
+async def never(*_args):
+    await asyncio.Event().wait()
+
+
+@pytest.mark.parametrize("pace", [0.05, 0.25, 0.3])
+def test_who_looks_seldom_hears_a_heartbeat_all_the_same(monkeypatch, pace):
+    """Where many are fed, each looks less often: silence must not grow with it."""
+    monkeypatch.setattr(feed, "HEARTBEAT_SECONDS", 0.4)
+    monkeypatch.setattr(Feed, "pace_seconds", pace)
+
+    async def run():
+        said_at = []
+
+        async def send(message):
+            said_at.append(time.monotonic())
+
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(2):
+                await Feed("1").stream(Board(), ("meter",), None)({"type": "http"}, never, send)
+        return [later - sooner for sooner, later in itertools.pairwise(said_at)]
+
+    silences = asyncio.run(run())
+    assert len(silences) > 3
+    assert max(silences) < 0.5, silences
+
+
 def test_a_subscriber_that_takes_nothing_in_is_given_up(monkeypatch):
     monkeypatch.setattr(feed, "STUCK_SECONDS", 0.1)
 
-    class Board:
-        def version_of(self, _event_id):
-            return 0
-
-        def news(self, since, _kinds):
-            return since + 1, [b"news"]
-
-    async def never(*_args):
-        await asyncio.Event().wait()
-
     async def run():
-        stream = Feed("1").stream(Board(), ("meter",), None)
+        stream = Feed("1").stream(Board(b"news"), ("meter",), None)
         started = []
 
         async def send(message):

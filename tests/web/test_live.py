@@ -6,10 +6,11 @@ from contextlib import ExitStack
 from types import SimpleNamespace
 
 import pytest
-from floor import AT, FLUSH, MANAGER, ROYALS, Floor
+from floor import AT, FLUSH, MANAGER, ROYALS, STRAIGHT_FLUSHES, Floor
 
 from jackpot.core.commands import LinkTable, UnlinkTable
 from jackpot.web import display, fragments, live
+from jackpot.web.console import fragments as console
 from jackpot.web.feed import Feed
 from jackpot.web.live import Live, Subject
 from jackpot.web.words import hand_name, money
@@ -247,3 +248,17 @@ def test_where_many_are_fed_each_is_told_less_often_and_few_are_told_twice_a_sec
             return [*found, feed.pace_seconds]
 
     assert asyncio.run(paces([0, 50, 200])) == [0.5, 0.5, 2.0]
+
+
+def test_a_round_with_several_prizes_is_headed_with_all_of_them(desk, clock):
+    found = Live({"main": desk})
+    console.install(found)
+    desk.floor.open("t1")
+    for box in (1, 2):
+        desk.floor.wager(box, table="t1")
+    desk.floor.close("t1")
+    desk.floor.declare(1, ROYALS[0], "t1")
+    desk.floor.declare(2, STRAIGHT_FLUSHES[0], "t1")
+    desk.floor.settle("t1")
+    desk.deliver()
+    assert "<h2>Straight flush and royal flush at table t1</h2>" in told(found.boards["main"], "pending")[1]["pending"]

@@ -7,6 +7,7 @@ import threading
 
 import pytest
 from asking import FLUSH, ROYAL
+from machinery import wait_until
 
 
 @pytest.fixture(scope="module")
@@ -73,8 +74,9 @@ def test_the_odds_are_those_of_the_command_line(played):
 
 
 def test_the_meter_is_the_message_of_the_wire(played):
-    heard = played.floor.last("jackpots/main/meter")
     asked = played.get("/jackpots/main/meter")
+    wait_until(lambda: played.floor.last("jackpots/main/meter")["seq"] == asked["seq"], "the newest meter")
+    heard = played.floor.last("jackpots/main/meter")
     assert {**asked, "as_of": None} == {**heard, "as_of": None}
     one = played.get("/jackpots/main")
     assert (one["meter_cents"], one["state"], one["seq"]) == (asked["amount_cents"], "live", asked["seq"])

@@ -16,6 +16,7 @@ from jackpot.web.gate import GUARDED
 from jackpot.web.headers import ALWAYS
 from jackpot.web.pages import page
 from jackpot.web.problems import FAILURES, Problem, told
+from jackpot.web.words import as_sentence
 
 OPEN: Final = ("/sign-in", "/display/", "/static/")
 """What is for everyone: nobody is asked to sign in for a mishap there."""
@@ -79,7 +80,7 @@ def _told(answer: Response) -> dict[str, object]:
     problem = json.loads(bytes(answer.body))
     return {
         "heading": HEADINGS.get(problem["code"], problem["title"].capitalize()),
-        "detail": _sentence(problem["detail"]),
+        "detail": as_sentence(problem["detail"]),
         "code": f"{problem['status']} {problem['code']}",
         "again": problem["status"] >= 500,
     }
@@ -99,7 +100,3 @@ def _within(visit: Visit, answer: Response) -> Response | None:
         return visit.show("console/problem.html", status=answer.status_code, **_told(answer))
     except Exception:  # noqa: BLE001 - a page about a mishap never has one of its own
         return None
-
-
-def _sentence(text: str) -> str:
-    return f"{text[:1].upper()}{text[1:]}{'' if text.endswith(('.', '!', '?')) else '.'}"
