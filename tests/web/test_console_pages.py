@@ -557,3 +557,12 @@ def test_every_event_has_a_sentence(staged):
         transfers="[]", hash="",
     )  # fmt: skip
     assert sentence(strange) == "Wager accepted."
+
+
+@pytest.mark.parametrize("width", [820, 1024, 1180, 1280, 1440])
+def test_whoever_is_signed_in_stands_at_the_right_of_the_first_row_at_every_width(width, look):
+    page = look("supervisor", "/", {"width": width, "height": 820})
+    out = page.get_by_role("button", name="Sign out").bounding_box()
+    brand = page.locator(".brand").bounding_box()
+    assert out["x"] + out["width"] > width - 40
+    assert out["y"] < brand["y"] + brand["height"]
