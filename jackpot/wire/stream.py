@@ -197,7 +197,7 @@ class Stream:
         return mid
 
     async def acknowledged(self, mid: int) -> None:
-        """Wait until the broker has what went out under a number just now."""
+        """Wait until the broker has what went out under a number just now; an error where it is lost before that."""
         waiting = self._awaited[mid] = self._loop.create_future()
         await waiting
 
@@ -237,7 +237,8 @@ class Stream:
     def close(self) -> None:
         """The connection is gone: nobody waits for it any more."""
         for waiting in self._awaited.values():
-            waiting.cancel()
+            if not waiting.done():
+                waiting.set_exception(ConnectionError("the broker was lost before it had it"))
         self._awaited.clear()
 
 
