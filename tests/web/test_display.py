@@ -145,6 +145,7 @@ def test_it_rolls_forwards_only_and_falls_once_at_a_royal(display):
     one, two = Table(client, "t1"), Table(client, "t2")
     for _ in range(5):
         one.play()
+    wait_shown(page, ledger(site))  # else it might hear of all of it at once, and there would be nothing to fall from
     two.play(b5=ROYAL)
     wait_shown(page, ledger(site))  # down to the reset, before the next wagers lead up again
     for _ in range(3):
