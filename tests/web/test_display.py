@@ -121,8 +121,9 @@ def ledger(site):
 
 
 def wait_shown(page, cents):
-    """Wait until the odometer stands at this value."""
-    wait_for(page, f"shown() === {cents} && document.getElementById('odometer').dataset.rolling === 'false'")
+    """Wait until the odometer stands at this value, and a frame has recorded it."""
+    stands = f"shown() === {cents} && document.getElementById('odometer').dataset.rolling === 'false'"
+    wait_for(page, f"{stands} && drawn.at(-1) === {cents}")
 
 
 def test_the_meter_on_the_display_is_the_ledgers_to_the_cent(shared):
