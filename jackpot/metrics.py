@@ -68,5 +68,7 @@ for _outcome in ("delivered", "failed", "refused", "given_up"):
     NOTICES.labels(_outcome)  # counts begin at zero, so that the first of each is seen as an increase
 
 # Whoever is fed live.
-SUBSCRIBERS = Gauge("jackpot_feed_subscribers", "Displays and consoles that are fed live")
-REFUSED_SUBSCRIBERS = Counter("jackpot_feed_refused", "Displays and consoles refused because too many are fed already")
+SUBSCRIBERS = Gauge("jackpot_feed_subscribers", "Displays and consoles that are fed live", ["kind"])
+REFUSED_SUBSCRIBERS = Counter("jackpot_feed_refused", "Refused because too many are fed already", ["kind"])
+for _kind in ("display", "console"):
+    REFUSED_SUBSCRIBERS.labels(_kind)

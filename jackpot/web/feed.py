@@ -8,7 +8,7 @@ import json
 import random
 import time
 from collections.abc import Callable, Collection, Iterator
-from typing import Final
+from typing import Final, NamedTuple
 
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
@@ -16,9 +16,14 @@ from starlette.types import Receive, Scope, Send
 from jackpot import metrics
 from jackpot.clock import now
 from jackpot.web import problems
+from jackpot.web.limits import network
 from jackpot.web.live import Board
 
-MOST_SUBSCRIBERS: Final = 500
+MOST_DISPLAYS: Final = 300
+MOST_OF_ONE_ADDRESS: Final = 200
+"""Displays that one address may feed: their feed is open to everyone, and whoever is greedy leaves others a place."""
+MOST_CONSOLES: Final = 200
+"""Whoever has signed in has places of their own, which nobody takes who has not."""
 LOOK_SECONDS: Final = 0.5
 MOST_LOOKS_A_SECOND: Final = 100
 """Of all subscribers together: where there are many, each looks less often, so that lamps do not wait for them."""
@@ -31,55 +36,80 @@ RETRY_AFTER_SECONDS: Final = 10
 _HEADERS: Final = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
 
 
+class Subscriber(NamedTuple):
+    """Who is fed: a display at this address, or a console of somebody who has signed in."""
+
+    address: str = ""
+    signed_in: bool = False
+
+    @property
+    def kind(self) -> str:
+        """What it is called where it is counted."""
+        return "console" if self.signed_in else "display"
+
+
 class Feed:
     """Everyone who is fed; ends them all when the daemon stops."""
 
     def __init__(self, version: str) -> None:
         self._version = version
-        self._ends: set[asyncio.Future[None]] = set()
+        self._fed: dict[asyncio.Future[None], Subscriber] = {}
         self._closed = False
-        metrics.SUBSCRIBERS.set(0)
+        self._measure()
 
     def stream(
         self,
         board: Board,
         kinds: Collection[str],
         last_event_id: str | None,
-        is_welcome: Callable[[], bool] = lambda: True,
+        is_welcome: Callable[[], bool] | None = None,
     ) -> Response:
         """What one subscriber is answered: the fragments of these kinds as they are, then whatever changes.
 
-        It ends, and says so, when the subscriber is not welcome any more.
+        Whoever has signed in is asked about now and then: it ends, and says so, when they are not welcome any more.
         """
         return _Stream(self, board, kinds, last_event_id, is_welcome)
 
     def close(self) -> None:
         """Say goodbye to everyone, and take nobody in any more."""
         self._closed = True
-        for end in list(self._ends):
+        for end in list(self._fed):
             _finish(end)
 
-    @property
-    def is_full(self) -> bool:
-        """Whether another subscriber would be one too many."""
-        return self._closed or len(self._ends) >= MOST_SUBSCRIBERS
+    def why_not(self, asks: Subscriber) -> str | None:
+        """Why this subscriber would be one too many; None where it is not."""
+        if self._closed:
+            return "the controller stops"
+        alike = [fed for fed in self._fed.values() if fed.signed_in == asks.signed_in]
+        if asks.signed_in:
+            return f"{MOST_CONSOLES} consoles are fed already" if len(alike) >= MOST_CONSOLES else None
+        if len(alike) >= MOST_DISPLAYS:
+            return f"{MOST_DISPLAYS} displays are fed already"
+        if alike.count(asks) >= MOST_OF_ONE_ADDRESS:
+            return f"{MOST_OF_ONE_ADDRESS} displays at this address are fed already"
+        return None
 
     @property
     def pace_seconds(self) -> float:
         """How long a subscriber waits between looks."""
-        return max(LOOK_SECONDS, len(self._ends) / MOST_LOOKS_A_SECOND)
+        return max(LOOK_SECONDS, len(self._fed) / MOST_LOOKS_A_SECOND)
 
     @contextlib.contextmanager
-    def place(self) -> Iterator[asyncio.Future[None]]:
+    def place(self, subscriber: Subscriber) -> Iterator[asyncio.Future[None]]:
         """A place among the fed; what is given is done when the stream must end."""
         end: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._ends.add(end)
-        metrics.SUBSCRIBERS.set(len(self._ends))
+        self._fed[end] = subscriber
+        self._measure()
         try:
             yield end
         finally:
-            self._ends.discard(end)
-            metrics.SUBSCRIBERS.set(len(self._ends))
+            del self._fed[end]
+            self._measure()
+
+    def _measure(self) -> None:
+        consoles = sum(fed.signed_in for fed in self._fed.values())
+        metrics.SUBSCRIBERS.labels("console").set(consoles)
+        metrics.SUBSCRIBERS.labels("display").set(len(self._fed) - consoles)
 
     def greeting(self) -> bytes:
         """The first words: when to try again after a loss, what time it is here, and which software speaks."""
@@ -97,7 +127,7 @@ class _Stream(Response):
         board: Board,
         kinds: Collection[str],
         last_event_id: str | None,
-        is_welcome: Callable[[], bool],
+        is_welcome: Callable[[], bool] | None,
     ) -> None:
         super().__init__(headers=_HEADERS)
         self._is_welcome = is_welcome
@@ -108,14 +138,15 @@ class _Stream(Response):
         self._since = board.version_of(last_event_id)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if self._feed.is_full:
-            metrics.REFUSED_SUBSCRIBERS.inc()
-            detail = f"{MOST_SUBSCRIBERS} displays and consoles are fed already, or the controller stops: try again"
-            refusal = problems.answer(503, "too_many_subscribers", detail)
+        subscriber = self._subscriber(scope)
+        why_not = self._feed.why_not(subscriber)
+        if why_not is not None:
+            metrics.REFUSED_SUBSCRIBERS.labels(subscriber.kind).inc()
+            refusal = problems.answer(503, "too_many_subscribers", f"{why_not}: try again")
             refusal.headers["Retry-After"] = str(RETRY_AFTER_SECONDS)
             await refusal(scope, receive, send)
             return
-        with self._feed.place() as end:
+        with self._feed.place(subscriber) as end:
             watching = asyncio.create_task(_watch(receive, end))
             try:
                 await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
@@ -125,6 +156,12 @@ class _Stream(Response):
             finally:
                 watching.cancel()
 
+    def _subscriber(self, scope: Scope) -> Subscriber:
+        if self._is_welcome is not None:
+            return Subscriber(signed_in=True)
+        host, _ = scope.get("client") or ("unknown", 0)
+        return Subscriber(network(host))
+
     async def _tell(self, send: Send, end: asyncio.Future[None]) -> None:
         """News when there are some, a heartbeat when there are none for a while."""
         await _send(send, self._feed.greeting() + b"".join(self._news()))
@@ -132,7 +169,7 @@ class _Stream(Response):
         wait = random.uniform(0, self._feed.pace_seconds)  # noqa: S311 - its own moments, so that not all are told at once
         while not (await asyncio.wait((end,), timeout=wait))[0]:
             wait = self._feed.pace_seconds
-            if not self._is_welcome():
+            if self._is_welcome is not None and not self._is_welcome():
                 await _send(send, _said("ended", None))
                 break
             news = self._news()

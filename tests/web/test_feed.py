@@ -15,7 +15,7 @@ from listening import Listener
 from machinery import mosquitto, wait_until
 
 from jackpot.web import feed
-from jackpot.web.feed import MOST_SUBSCRIBERS, Feed
+from jackpot.web.feed import MOST_CONSOLES, MOST_DISPLAYS, MOST_OF_ONE_ADDRESS, Feed
 
 ROYAL = ["As", "Ks", "Qs", "Js", "Ts"]
 STRAIGHT_FLUSH = ["9h", "8h", "7h", "6h", "5h"]
@@ -234,32 +234,73 @@ def test_every_answer_says_what_a_page_may_load_and_what_may_be_kept(floor, list
         assert headers["Cache-Control"] == kept.get(path, "no-store")
 
 
-def test_subscribers_are_bounded_refused_beyond_counted_and_forgotten_when_they_go(floor):
-    site, _ = floor
-    fed = b"GET /display/main/feed HTTP/1.1\r\nHost: x\r\n\r\n"
-    taken = []
-    try:
-        for _ in range(MOST_SUBSCRIBERS):
-            taken.append(socket.create_connection(("127.0.0.1", site.http), 20))
-            taken[-1].sendall(fed)
-            assert taken[-1].recv(20).startswith(b"HTTP/1.1 200")
-        assert site.metric("jackpot_feed_subscribers") == MOST_SUBSCRIBERS
-        status, headers, body = plain_get(site, "/display/main/feed")
-        assert (status, headers["Content-Type"]) == (503, "application/problem+json")
-        assert int(headers["Retry-After"]) > 0
-        assert json.loads(body)["code"] == "too_many_subscribers"
-        assert site.metric("jackpot_feed_refused_total") == 1
-        taken.pop().close()
-        wait_until(lambda: site.metric("jackpot_feed_subscribers") == MOST_SUBSCRIBERS - 1, "the loss of one")
-        taken.append(socket.create_connection(("127.0.0.1", site.http), 20))
-        taken[-1].sendall(fed)
-        assert taken[-1].recv(20).startswith(b"HTTP/1.1 200")
-    finally:
-        for connection in taken:
+class Crowd:
+    """Connections that are fed, from any address of this machine, as displays or as consoles."""
+
+    def __init__(self, site):
+        self.site, self.taken = site, []
+
+    def display(self, address="127.0.0.1"):
+        """The status that one more display at this address is answered."""
+        return self._ask("/display/main/feed", "", address)
+
+    def console(self):
+        """The status that one more console is answered."""
+        return self._ask("/console/feed", f"Authorization: Bearer {self.site.tokens[0]}\r\n", "127.0.0.1")
+
+    def _ask(self, path, header, address):
+        connection = socket.create_connection(("127.0.0.1", self.site.http), 20, (address, 0))
+        self.taken.append(connection)
+        connection.sendall(f"GET {path} HTTP/1.1\r\nHost: x\r\n{header}\r\n".encode())
+        return int(connection.recv(12)[-3:])
+
+    def close(self):
+        for connection in self.taken:
             connection.close()
+
+
+@pytest.fixture
+def crowd(floor):
+    made = Crowd(floor[0])
+    yield made
+    made.close()
+
+
+def fed(site):
+    return {kind: site.metric(f'jackpot_feed_subscribers{{kind="{kind}"}}') for kind in ("display", "console")}
+
+
+def test_displays_are_bounded_refused_beyond_counted_and_forgotten_when_they_go(floor, crowd):
+    site, _ = floor
+    for _ in range(MOST_OF_ONE_ADDRESS):
+        assert crowd.display() == 200
+    assert crowd.display() == 503  # an address that takes too much leaves others a place
+    for _ in range(MOST_DISPLAYS - MOST_OF_ONE_ADDRESS):
+        assert crowd.display("127.0.0.2") == 200
+    assert fed(site) == {"display": MOST_DISPLAYS, "console": 0}
+    assert crowd.display("127.0.0.3") == 503
+    status, headers, body = plain_get(site, "/display/main/feed")
+    assert (status, headers["Content-Type"]) == (503, "application/problem+json")
+    assert int(headers["Retry-After"]) > 0
+    assert json.loads(body)["code"] == "too_many_subscribers"
+    assert site.metric('jackpot_feed_refused_total{kind="display"}') == 3
+    crowd.taken[0].close()
+    wait_until(lambda: fed(site)["display"] == MOST_DISPLAYS - 1, "the loss of one")
+    assert crowd.display() == 200
+    crowd.close()
     wait_until(lambda: site.metric("jackpot_feed_subscribers") == 0, "the loss of all")
     assert site.stop() == 0
     assert "Traceback" not in site.log
+
+
+def test_however_many_displays_there_are_whoever_has_signed_in_is_fed(floor, crowd):
+    site, _ = floor
+    displays = [crowd.display(f"127.0.0.{2 + n % 2}") for n in range(MOST_DISPLAYS + 10)]
+    assert displays == [200] * MOST_DISPLAYS + [503] * 10
+    assert [crowd.console() for _ in range(MOST_CONSOLES)] == [200] * MOST_CONSOLES
+    assert crowd.console() == 503
+    assert fed(site) == {"display": MOST_DISPLAYS, "console": MOST_CONSOLES}
+    assert site.metric('jackpot_feed_refused_total{kind="console"}') == 1
 
 
 def test_a_stop_takes_less_than_two_seconds_with_fifty_streams_open_and_each_hears_goodbye(floor, listen):

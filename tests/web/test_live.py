@@ -11,7 +11,7 @@ from floor import AT, FLUSH, MANAGER, ROYALS, STRAIGHT_FLUSHES, Floor
 from jackpot.core.commands import LinkTable, UnlinkTable
 from jackpot.web import display, fragments, live
 from jackpot.web.console import fragments as console
-from jackpot.web.feed import Feed
+from jackpot.web.feed import Feed, Subscriber
 from jackpot.web.live import Live, Subject
 from jackpot.web.words import hand_name, money
 from jackpot.wire.devices import Pads
@@ -244,7 +244,7 @@ def test_where_many_are_fed_each_is_told_less_often_and_few_are_told_twice_a_sec
             for n in range(max(counts)):
                 if n in counts:
                     found.append(feed.pace_seconds)
-                places.enter_context(feed.place())
+                places.enter_context(feed.place(Subscriber()))
             return [*found, feed.pace_seconds]
 
     assert asyncio.run(paces([0, 50, 200])) == [0.5, 0.5, 2.0]
