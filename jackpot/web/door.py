@@ -84,10 +84,6 @@ class Door:
         """Open a session for the operator with this token, durably recorded; says its id, for the cookie alone."""
         require_ours(request, needed=False)
         at, address = time.monotonic(), address_of(request)
-        wait = self._failures.wait_seconds(network(address), at)
-        if wait:
-            self._refusals.add(address)
-            raise _too_many(wait)
         operator = await self._operator(address, token)
         wait = self._sign_ins.wait_seconds(operator.name, at)
         if wait:
@@ -120,29 +116,30 @@ class Door:
                 reachable = True
 
     async def tell_refusals(self) -> None:
-        """Refused sign-ins into the entry log, as many as it takes."""
-        for address, attempts in self._refusals.due(time.monotonic()):
-            log.warning("sign-in refused", address=address, attempts=attempts)
-            await self._record(RefuseSignIn(now(), CONTROLLER, address, attempts))
+        """Refused sign-ins into the entry log, as many as it takes; what it does not take now stays to be told."""
+        at = time.monotonic()
+        while (refused := self._refusals.due(at)) is not None:
+            await self._record(RefuseSignIn(now(), CONTROLLER, refused.address, refused.attempts))
+            self._refusals.tell(refused, at)
+            log.warning("sign-in refused", address=refused.address, attempts=refused.attempts)
 
     async def _by_token(self, request: Request, token: str) -> Caller:
-        """A right token is let in however many wrong ones came beside it: it cannot be guessed."""
         address = address_of(request)
+        return Caller(await self._operator(address, token), address)
+
+    async def _operator(self, address: str, token: str) -> Operator:
+        """Whom a token belongs to: a right one is let in however many wrong ones came beside it, for nobody guesses it.
+
+        One that is not known is looked for in the store, because it may be new, unless too many were wrong.
+        """
         try:
-            return Caller(operator_of(self._keeper.site, token, now()), address)
+            return operator_of(self._keeper.site, token, now())
         except Refused:
             wait = self._failures.wait_seconds(network(address), time.monotonic())
         if wait:
             self._refusals.add(address)
             raise _too_many(wait)
-        return Caller(await self._operator(address, token), address)
-
-    async def _operator(self, address: str, token: str) -> Operator:
-        """Whom a token belongs to; one that is not known is looked for in the store: it may be new."""
-        try:
-            return operator_of(self._keeper.site, token, now())
-        except Refused:
-            await asyncio.to_thread(self._keeper.refresh)
+        await asyncio.to_thread(self._keeper.refresh)
         try:
             return operator_of(self._keeper.site, token, now())
         except Refused as refused:

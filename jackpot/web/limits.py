@@ -51,6 +51,13 @@ class Tally:
             del self._counts[key]
 
 
+class Refusal(NamedTuple):
+    """How often sign-ins from an address were refused."""
+
+    address: str
+    attempts: int
+
+
 class Refusals:
     """Refused sign-ins that the entry log must hear of: each address at most once a minute, all together bounded."""
 
@@ -64,16 +71,20 @@ class Refusals:
         key = address if address in self._untold or len(self._untold) < MOST_KEYS else OTHERS
         self._untold[key] = self._untold.get(key, 0) + 1
 
-    def due(self, at: float) -> list[tuple[str, int]]:
-        """The addresses to be told of now, with how many attempts of theirs were not told of yet."""
+    def due(self, at: float) -> Refusal | None:
+        """The next to be told of now, with all attempts from there since the last time; it is due until it is told."""
         self._told = {key: when for key, when in self._told.items() if at - when < WINDOW_SECONDS}
-        due = []
-        for address in list(self._untold):
-            if address not in self._told and not self._recent.wait_seconds("", at):
-                self._recent.add("", at)
-                self._told[address] = at
-                due.append((address, self._untold.pop(address)))
-        return due
+        if self._recent.wait_seconds("", at):
+            return None
+        return next((Refusal(*one) for one in self._untold.items() if one[0] not in self._told), None)
+
+    def tell(self, refusal: Refusal, at: float) -> None:
+        """The entry log has heard of these; of others from there, since, it will."""
+        self._recent.add("", at)
+        self._told[refusal.address] = at
+        self._untold[refusal.address] -= refusal.attempts
+        if not self._untold[refusal.address]:
+            del self._untold[refusal.address]
 
 
 def network(address: str) -> str:

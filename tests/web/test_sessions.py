@@ -119,27 +119,51 @@ def test_a_tally_stays_small_and_counts_the_rest_together():
     assert len(tally._counts) == 1
 
 
+def told(refusals, at):
+    """Whatever is due, told."""
+    found = []
+    while (due := refusals.due(at)) is not None:
+        refusals.tell(due, at)
+        found.append(due)
+    return found
+
+
 def test_the_entry_log_hears_of_an_address_once_a_minute_with_all_its_attempts():
     refusals = Refusals(5)
     refusals.add("10.0.0.7")
-    assert refusals.due(0.0) == [("10.0.0.7", 1)]
+    assert told(refusals, 0.0) == [("10.0.0.7", 1)]
     for _ in range(9):
         refusals.add("10.0.0.7")
-    assert refusals.due(1.0) == []
-    assert refusals.due(WINDOW_SECONDS - 1) == []
-    assert refusals.due(WINDOW_SECONDS) == [("10.0.0.7", 9)]
-    assert refusals.due(3 * WINDOW_SECONDS) == []
+    assert told(refusals, 1.0) == []
+    assert told(refusals, WINDOW_SECONDS - 1) == []
+    assert told(refusals, WINDOW_SECONDS) == [("10.0.0.7", 9)]
+    assert told(refusals, 3 * WINDOW_SECONDS) == []
+
+
+def test_what_the_entry_log_did_not_take_stays_due_with_what_came_since():
+    refusals = Refusals(5)
+    refusals.add("10.0.0.7")
+    lost = refusals.due(0.0)
+    assert refusals.due(1.0) == lost == ("10.0.0.7", 1)
+    refusals.add("10.0.0.8")
+    refusals.add("10.0.0.7")
+    taken = refusals.due(2.0)
+    refusals.add("10.0.0.7")  # while the log is written
+    refusals.tell(taken, 2.0)
+    assert taken == ("10.0.0.7", 2)
+    assert told(refusals, 3.0) == [("10.0.0.8", 1)]
+    assert told(refusals, 2.0 + WINDOW_SECONDS) == [("10.0.0.7", 1)]
 
 
 def test_a_flood_from_everywhere_makes_few_entries_and_loses_no_count():
-    refusals, told = Refusals(5), []
+    refusals, heard = Refusals(5), []
     for number in range(3 * MOST_KEYS):
         refusals.add(f"10.0.{number // 250}.{number % 250}")
-        told += refusals.due(1.0)
-    assert len(told) == 5
+        heard += told(refusals, 1.0)
+    assert len(heard) == 5
     for minute in range(1, 500):
-        told += refusals.due(1.0 + minute * WINDOW_SECONDS)
-    assert sum(attempts for _, attempts in told) == 3 * MOST_KEYS
+        heard += told(refusals, 1.0 + minute * WINDOW_SECONDS)
+    assert sum(attempts for _, attempts in heard) == 3 * MOST_KEYS
     assert len(refusals._untold) == 0
 
 

@@ -172,13 +172,13 @@ def test_wrong_tokens_from_one_address_are_limited_and_told_to_the_entry_log_onc
     answer = client.post("/api/v1/session", json={"token": "wrong"})
     assert code(answer) == (429, "too_many_failures")
     assert 1 <= int(answer.headers["Retry-After"]) <= 61
-    right = {"token": api.tokens["supervisor"]}
-    assert code(client.post("/api/v1/session", json=right)) == (429, "too_many_failures")
     wrong = {"Authorization": "Bearer wrong"}
     assert code(client.get("/api/v1/jackpots", headers=wrong)) == (429, "too_many_failures")
     # Whoever has a right token, and whoever asks from elsewhere, is not kept out by others' mistakes.
     assert api.client(api.tokens["auditor"], address).get("/api/v1/jackpots").status_code == 200
+    assert api.browser("supervisor", address=address).answer.status_code == 200
     assert api.browser("supervisor", address="127.0.0.6").answer.status_code == 200
+    assert code(client.post("/api/v1/session", json={"token": "wrong"})) == (429, "too_many_failures")
     told = wait_until(lambda: api.entries("sign_in_refused"), "the entry", 10)
     for _ in range(200):
         client.post("/api/v1/session", json={"token": "wrong"})

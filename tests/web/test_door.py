@@ -1,0 +1,93 @@
+"""The door with a store of its own: what it must tell is told, whatever the store does meanwhile."""
+
+import asyncio
+import json
+
+import pytest
+from sqlalchemy import select, text
+from starlette.requests import Request
+
+from jackpot.core.commands import Role
+from jackpot.core.site import INSTALLER, AddOperator
+from jackpot.store import tables
+from jackpot.store.book import SiteBook
+from jackpot.store.database import Database
+from jackpot.store.errors import StoreError
+from jackpot.store.keeper import SiteKeeper
+from jackpot.store.schema import migrate
+from jackpot.tokens import new_token, token_hash
+from jackpot.web.door import MOST_FAILURES, Door
+from jackpot.web.problems import Problem
+
+AT, YEAR = "2026-11-15T09:30:00.000Z", "2099-11-15T09:30:00.000Z"
+TOKEN = new_token()
+
+
+@pytest.fixture
+def database(tmp_path):
+    made = Database(f"sqlite:///{tmp_path / 'store.db'}")
+    migrate(made)
+    SiteBook.open(made, "test").ask(AddOperator(AT, INSTALLER, "max", Role.MANAGER, token_hash(TOKEN), YEAR))
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def door(database):
+    keeper = SiteKeeper(database, "keeper", lambda: None)
+    yield Door(keeper)
+    keeper.close()
+
+
+def request(address, token=None):
+    headers = [] if token is None else [(b"authorization", f"Bearer {token}".encode())]
+    return Request({"type": "http", "method": "GET", "headers": headers, "client": (address, 1), "scheme": "http"})
+
+
+async def guess(door, address):
+    with pytest.raises(Problem):
+        await door.admit(request(address, "wrong"))
+
+
+def entries(database):
+    e = tables.events.c
+    query = select(e.data).where(e.type == "sign_in_refused").order_by(e.seq)
+    with database.reader() as connection:
+        told = [json.loads(data) for data in connection.execute(query).scalars()]
+    return [(data["address"], data["attempts"]) for data in told]
+
+
+def rename(database, name, other):
+    with database.transaction() as connection:
+        connection.execute(text(f"ALTER TABLE {name} RENAME TO {other}"))
+
+
+def test_refusals_that_the_store_does_not_take_are_told_later_and_none_is_lost(door, database):
+    async def run():
+        for address in ("10.0.0.7", "10.0.0.8", "10.0.0.7", "10.0.0.9"):
+            await guess(door, address)
+        rename(database, "events", "elsewhere")
+        for _ in range(2):
+            with pytest.raises(StoreError):
+                await door.tell_refusals()
+        rename(database, "elsewhere", "events")
+        await guess(door, "10.0.0.9")
+        await door.tell_refusals()
+        await door.tell_refusals()
+
+    asyncio.run(run())
+    assert entries(database) == [("10.0.0.7", 2), ("10.0.0.8", 1), ("10.0.0.9", 2)]
+
+
+def test_a_right_token_signs_in_however_many_wrong_ones_came_from_its_address(door):
+    async def run():
+        for _ in range(MOST_FAILURES + 5):
+            await guess(door, "10.0.0.7")
+        with pytest.raises(Problem) as refused:
+            await door.sign_in(request("10.0.0.7"), "wrong")
+        assert refused.value.status == 429
+        assert (await door.admit(request("10.0.0.7", TOKEN))).operator.name == "max"
+        _, caller = await door.sign_in(request("10.0.0.7"), TOKEN)
+        assert caller.operator.name == "max"
+
+    asyncio.run(run())
