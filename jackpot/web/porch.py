@@ -47,6 +47,7 @@ def _starting(health_of: Health) -> FastAPI:
     app.include_router(health.router)
     app.mount("/static", Files(), "static")
     app.add_api_route("/{path:path}", _not_yet, methods=_METHODS)
+    app.add_exception_handler(Exception, problems.told)
     app.add_middleware(Headers)
     return app
 

@@ -14,7 +14,9 @@ from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException
 from starlette.routing import BaseRoute, Match
 
+from jackpot import metrics
 from jackpot.core.answers import Refused
+from jackpot.store.chain import SITE
 from jackpot.store.errors import StoreError
 
 MEDIA_TYPE: Final = "application/problem+json"
@@ -27,6 +29,8 @@ _STATUS: Final = {
     "unknown_proposal": 404,
 }
 """The status of each refusal; any other is a conflict with the present state."""
+_FAILED: Final = metrics.ERRORS.labels(SITE, "web")
+"""Requests that failed as nobody foresaw; the count begins at zero, so that the first is seen as an increase."""
 
 log = structlog.get_logger()
 
@@ -94,6 +98,7 @@ def told(request: Request, error: Exception) -> JSONResponse:
         case HTTPException():
             code = HTTPStatus(error.status_code).phrase.lower().replace(" ", "_")
             return answer(error.status_code, code, str(error.detail), dict(error.headers or {}))
+    _FAILED.inc()
     log.error("request failed", method=request.method, path=request.url.path, problem=repr(error))
     return answer(500, "internal", "something is wrong with the controller: its log says what")
 

@@ -13,6 +13,7 @@ ROYAL = ["As", "Ks", "Qs", "Js", "Ts"]
 FROM_ZERO = [
     'jackpot_errors_total{jackpot="main",part="store"}',
     'jackpot_errors_total{jackpot="main",part="command"}',
+    'jackpot_errors_total{jackpot="site",part="web"}',
     'jackpot_malfunctions_total{cause="display",jackpot="main"}',
     'jackpot_malformed_messages_total{jackpot="main",kind="wager"}',
     'jackpot_rounds_total{jackpot="main",outcome="void"}',

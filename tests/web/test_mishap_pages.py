@@ -6,9 +6,11 @@ from types import SimpleNamespace
 import httpx
 from fastapi import FastAPI
 
+from jackpot import metrics
 from jackpot.core.answers import Error, Refused
 from jackpot.core.commands import Role
 from jackpot.core.site import Operator
+from jackpot.store.chain import SITE
 from jackpot.store.errors import Unreachable
 from jackpot.web.console import mishaps
 from jackpot.web.door import Caller
@@ -55,7 +57,8 @@ def ask(app, path, accept="text/html", method="GET"):
     """What an application answers."""
 
     async def asked():
-        async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://site") as client:
+        transport = httpx.ASGITransport(app, raise_app_exceptions=False)
+        async with httpx.AsyncClient(transport=transport, base_url="http://site") as client:
             return await client.request(method, path, headers={"Accept": accept})
 
     return asyncio.run(asked())
@@ -97,3 +100,11 @@ def test_a_controller_that_starts_says_so_and_the_page_looks_again_by_itself():
     assert ask(porch, "/static/console.css").status_code == 200
     assert ask(porch, "/pools", accept="*/*").json()["code"] == "starting"
     assert ask(porch, "/api/v1/wins").json()["code"] == "starting"
+
+
+def test_what_fails_while_the_controller_starts_is_a_problem_too_and_counted():
+    errors = metrics.ERRORS.labels(SITE, "web")._value
+    before = errors.get()
+    answer = ask(Porch(SimpleNamespace()), "/readyz", accept="*/*")  # nothing there to be asked
+    assert (answer.status_code, answer.json()["code"]) == (500, "internal")
+    assert errors.get() == before + 1

@@ -1,9 +1,11 @@
 """Whatever goes wrong is told as a problem document, with the status and the headers that HTTP has for it."""
 
 import socket
+import sqlite3
+from contextlib import closing
 
 import pytest
-from asking import problem
+from asking import FLUSH, problem
 
 from jackpot.web.gate import MOST_BYTES
 
@@ -94,6 +96,18 @@ def test_a_body_that_never_comes_is_not_waited_for_for_ever(api):
         slow.sendall(head.encode())
         slow.settimeout(20)
         assert slow.recv(4096).startswith(b"HTTP/1.1 408 ")
+
+
+def test_what_nobody_foresaw_is_told_logged_and_counted(own_api):
+    own_api.settle("t1", own_api.play("t1", {3: FLUSH}))
+    with closing(sqlite3.connect(own_api.site.database.removeprefix("sqlite:///"), isolation_level=None)) as store:
+        store.execute("UPDATE payouts SET status = 'odd'")
+    errors = 'jackpot_errors_total{jackpot="site",part="web"}'
+    assert own_api.site.metric(errors) == 0
+    answer = own_api.ask("GET", "/wins")
+    assert (answer.status_code, problem(answer)["code"]) == (500, "internal")
+    assert own_api.site.metric(errors) == 1
+    assert '"request failed"' in own_api.site.log
 
 
 def test_answers_of_the_api_are_kept_by_nobody(api):
