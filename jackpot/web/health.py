@@ -104,10 +104,10 @@ class Health:
             self._asking = asyncio.create_task(asyncio.to_thread(self._ask))
         asking = self._asking
         done, _ = await asyncio.wait({asking}, timeout=STORE_SECONDS)
+        if done and self._asking is asking:
+            self._asking = None  # whatever came of it, the next to come asks anew
         self._kept = asking.result() if done else Stored(answers=False)
         self._kept_at = time.monotonic()
-        if done and self._asking is asking:
-            self._asking = None
         return self._kept
 
     def _ask(self) -> Stored:

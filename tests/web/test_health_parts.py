@@ -80,6 +80,26 @@ def test_a_store_that_does_not_answer_is_not_waited_for_nor_asked_by_many_thread
     asyncio.run(run())
 
 
+def test_a_fault_that_nobody_foresaw_is_not_told_for_ever(database, monkeypatch):
+    monkeypatch.setattr(health, "KEPT_SECONDS", 0.0)
+    ask, faults = Health._ask, [RuntimeError("no threads left")]
+
+    def failing_once(self):
+        if faults:
+            raise faults.pop()
+        return ask(self)
+
+    monkeypatch.setattr(Health, "_ask", failing_once)
+
+    async def run():
+        looked = Health(database, {}, {})
+        with pytest.raises(RuntimeError):
+            await looked.parts()
+        assert (await looked.parts())["store"].ready
+
+    asyncio.run(run())
+
+
 def test_before_any_jackpot_is_taken_over_the_jackpots_of_the_store_are_named(database, monkeypatch):
     monkeypatch.setattr(
         Health, "_ask", lambda self: Stored(answers=True, version="0000", epochs={"main": 1, "site": 1})
