@@ -164,6 +164,7 @@ class Controller:
         keeper = SiteKeeper(database, owner(), partial(write_checkpoint, database, SITE, self._signer))
         keeper.ask(StartSoftware(now(), CONTROLLER, software_version(), software_digest())).result()
         self._site = keeper
+        metrics.AUDIT_SEQ.labels(SITE).set_function(lambda: keeper.seq)
         return keeper.site.jackpots
 
     def _keeper(self) -> SiteKeeper:

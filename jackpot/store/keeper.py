@@ -42,6 +42,11 @@ class SiteKeeper:
         self.site = Site()
         self.refresh()
 
+    @property
+    def seq(self) -> int:
+        """The number of the last event of the site's chain that is known here."""
+        return self._seen
+
     def ask(self, asked: SiteCommand | IdentifiedSite, *, sign: bool = True) -> Future[SiteDecision]:
         """Carry out a command, durably; the future raises `Refused`, or what went wrong with the store.
 

@@ -43,6 +43,17 @@ def test_metrics_have_a_port_of_their_own_and_counts_begin_at_zero(new_site, mos
         urllib.request.urlopen(f"http://127.0.0.1:{site.http}/metrics", timeout=LIMIT_SECONDS)
 
 
+def test_the_head_of_every_chain_is_known_whoever_writes_it(new_site, mosquitto_port):
+    site = new_site(mosquitto_port, VERIFY_MINUTES=0.005)
+    site.start()
+    assert site.act("operators", {"name": "ada", "role": "auditor"})[0] == 200
+    site.answer("operator", "add", "ben", "--role", "auditor", "--token", site.tokens[0])  # beside the daemon
+    for chain in ("main", "site"):
+        for name in ("jackpot_audit_seq", "jackpot_audit_verified_seq"):
+            metric = f'{name}{{jackpot="{chain}"}}'
+            wait_until(lambda c=chain, m=metric: site.metric(m) == site.head(c) > 0, f"{metric} to be the head")
+
+
 def test_without_an_address_there_are_no_metrics(new_site, mosquitto_port):
     site = new_site(mosquitto_port, METRICS="")
     site.start()
