@@ -17,8 +17,8 @@ COMMANDS = Counter("jackpot_commands", "Dealer commands answered", ["jackpot", "
 MALFORMED = Counter("jackpot_malformed_messages", "Messages that are not of the protocol", ["jackpot", "kind"])
 UNTAKEN = Counter("jackpot_untaken_messages", "Messages left with the broker because too many wait", ["jackpot"])
 ROUNDS = Counter("jackpot_rounds", "Rounds that ended", ["jackpot", "outcome"])
-PAYOUTS = Counter("jackpot_payouts", "Prizes settled", ["jackpot", "hand"])
-PAYOUT_CENTS = Counter("jackpot_payout_cents", "Prizes settled, in cents", ["jackpot", "hand"])
+PAYOUTS = Counter("jackpot_payouts", "Prizes of rounds that ended", ["jackpot", "hand"])
+PAYOUT_CENTS = Counter("jackpot_payout_cents", "Prizes of rounds that ended, in cents", ["jackpot", "hand"])
 MALFUNCTIONS = Counter("jackpot_malfunctions", "Malfunctions reported or seen", ["jackpot", "cause"])
 ERRORS = Counter("jackpot_errors", "Failures of a part of the controller", ["jackpot", "part"])
 

@@ -163,13 +163,18 @@ class Announcer:
         name = event.table or ""
         if event.type is EventType.ROUND_OPENED:
             self._told_wins.pop(name, None)
-        wins = views.wins(self.jackpot.id, seq, event, self._told_wins.get(name, []), self.mark)
+        earlier = self._told_wins.get(name, [])
+        wins = views.wins(self.jackpot.id, seq, event, earlier, self.mark)
         for win in wins:
             self._publish(self._topics.wins(self.jackpot.id), encoded(win))
         if wins:
             self._told_wins[name] = [win for win in wins if win["status"] != "corrected"]
-        if event.type in (EventType.ROUND_SETTLED, EventType.ROUND_CORRECTED):
-            for win in wins:
-                if win["status"] != "corrected":
-                    metrics.PAYOUTS.labels(self.jackpot.id, win["hand"]).inc()
-                    metrics.PAYOUT_CENTS.labels(self.jackpot.id, win["hand"]).inc(win["amount_cents"])
+        if event.type in views.ROUND_ENDS and event.data.get("ends", True):
+            confirmed = event.type is EventType.PAYOUTS_CONFIRMED
+            self._count(earlier if confirmed else self._told_wins.get(name, []))
+
+    def _count(self, wins: list[Plain]) -> None:
+        """Prizes are counted when their round ends: until then they may be corrected, or void."""
+        for win in wins:
+            metrics.PAYOUTS.labels(self.jackpot.id, win["hand"]).inc()
+            metrics.PAYOUT_CENTS.labels(self.jackpot.id, win["hand"]).inc(win["amount_cents"])

@@ -22,6 +22,7 @@ DEPLOY = REPO / "deploy"
 DASHBOARD = json.loads((DEPLOY / "grafana" / "dashboard.json").read_text())
 LIMIT_SECONDS = 60
 ROYAL = ["As", "Ks", "Qs", "Js", "Ts"]
+FLUSH = ["Kh", "Jh", "4h", "3h", "2h"]
 
 
 def queries():
@@ -128,14 +129,15 @@ def prometheus(tmp_path_factory):
 
 
 def trouble(client):
-    """A win that waits, a wager and a command that are refused, nonsense, a malfunction."""
-    client.command("t2", "c1", "open_round")
-    client.wager("t2", 1, "w1", 1)
-    assert client.wager("t2", 2, "w2", 9)["answer"]["verdict"] == "rejected"
-    client.command("t2", "c2", "close_wagers", round=1)
-    client.command("t2", "c3", "declare", round=1, box=1, cards=ROYAL)
-    client.command("t2", "c4", "settle", round=1)
-    assert not client.command("t2", "c5", "settle", round=1)["ok"]
+    """A prize that is paid, a win that waits, a wager and a command that are refused, nonsense, a malfunction."""
+    for number, cards in enumerate((FLUSH, ROYAL), 1):
+        client.command("t2", f"open-{number}", "open_round")
+        client.wager("t2", 1, f"w{number}", number)
+        assert client.wager("t2", 2, f"x{number}", 9)["answer"]["verdict"] == "rejected"
+        client.command("t2", f"close-{number}", "close_wagers", round=number)
+        client.command("t2", f"declare-{number}", "declare", round=number, box=1, cards=cards)
+        client.command("t2", f"settle-{number}", "settle", round=number)
+    assert not client.command("t2", "again", "settle", round=2)["ok"]
     client.say("tables/t2/pads/1/wager", b"nonsense")
     client.command("t3", "c1", "report_malfunction", equipment="pad 2", note="dark")
 

@@ -10,6 +10,9 @@ from machinery import LIMIT_SECONDS, takes_connections, wait_until
 
 EVERYTHING = ("tables/#", "jackpots/#")
 ROYAL = ["As", "Ks", "Qs", "Js", "Ts"]
+STRAIGHT_FLUSH = ["9s", "8s", "7s", "6s", "5s"]
+FLUSH = ["Kh", "Jh", "4h", "3h", "2h"]
+HANDS = ("royal_flush", "straight_flush", "flush")
 FROM_ZERO = [
     'jackpot_errors_total{jackpot="main",part="store"}',
     'jackpot_errors_total{jackpot="main",part="command"}',
@@ -80,6 +83,44 @@ def test_a_win_that_waits_grows_old_through_a_restart(new_site, new_client, mosq
     assert site.act("rounds/t1/1/confirm")[0] == 200
     wait_until(lambda: site.metric(waits) == 0, "nothing to wait any more")
     assert site.metric('jackpot_pending_rounds{jackpot="main"}') == 0
+
+
+def test_a_prize_counts_once_when_its_round_ends_and_not_at_all_where_it_is_void(new_site, new_client, mosquitto_port):
+    site = new_site(mosquitto_port)
+    client = new_client(mosquitto_port, site.id, *EVERYTHING)
+    site.start()
+
+    def play(table, number, **hands):
+        client.command(table, f"open-{number}", "open_round")
+        for box in hands:
+            client.wager(table, int(box[1:]), f"w{number}", number)
+        client.command(table, f"close-{number}", "close_wagers", round=number)
+        for box, cards in hands.items():
+            client.command(table, f"{box}-{number}", "declare", round=number, box=int(box[1:]), cards=cards)
+        payouts = client.command(table, f"settle-{number}", "settle", round=number)["payouts"]
+        return {payout["hand"]: payout["amount_cents"] for payout in payouts}
+
+    def counted():
+        prizes = {hand: site.metric(f'jackpot_payouts_total{{hand="{hand}"') for hand in HANDS}
+        cents = {hand: site.metric(f'jackpot_payout_cents_total{{hand="{hand}"') for hand in HANDS}
+        return {hand: (count, cents[hand]) for hand, count in prizes.items() if count}
+
+    flush = play("t1", 1, b3=FLUSH)["flush"]
+    wait_until(lambda: counted() == {"flush": (1, flush)}, "a prize that is paid at once")
+    play("t1", 2, b2=FLUSH, b3=ROYAL)
+    play("t2", 1, b3=ROYAL)
+    site.kill()
+    site.start()  # counts begin anew, and what awaits confirmation is known
+    assert site.act("rounds/t1/2/correct", {"hands": {"3": STRAIGHT_FLUSH}, "reason": "a test"})[0] == 200
+    assert site.act("rounds/t2/1/void", {"reason": "a test"})[0] == 200
+    assert counted() == {}
+    (prize,) = site.act("rounds/t1/2/confirm")[1]["payouts"]
+    expected = {"flush": (1, flush), "straight_flush": (1, prize["amount_cents"])}
+    wait_until(lambda: counted() == expected, "the prizes of the round")
+    play("t2", 2, b3=ROYAL)
+    assert site.act("rounds/t2/2/correct", {"hands": {"3": None}, "reason": "a test"})[0] == 200  # and the round ends
+    play("t2", 3, b1=FLUSH)
+    wait_until(lambda: counted() == {**expected, "flush": (2, 2 * flush)}, "the next prize")
 
 
 def test_the_end_of_the_brokers_certificate_is_known(new_site, tmp_path):
