@@ -117,6 +117,7 @@ class Controller:
     def _send_notices(self, group: asyncio.TaskGroup, database: Database) -> None:
         metrics.BUILD.info({"version": software_version()})
         metrics.RESERVE_FLOOR_CENTS.set(self._settings.reserve_floor_cents)
+        metrics.VERIFICATION_INTERVAL.set(self._settings.verify_minutes * 60)
         if self._hook is not None:
             self._sender = Sender(database, self._hook, software_version())
             group.create_task(self._sender.run(), name="notices")

@@ -56,6 +56,9 @@ VERIFIED_AT = Gauge(
     "jackpot_audit_verified_timestamp_seconds", "When verification last found nothing wrong", ["jackpot"]
 )
 AUDIT_WRONG = Gauge("jackpot_audit_wrong", "Whether the last verification found something wrong", ["jackpot"])
+VERIFICATION_INTERVAL = Gauge(
+    "jackpot_audit_verification_interval_seconds", "How often what is new is verified; 0 where nothing is"
+)
 VERIFICATION_SECONDS = Gauge(
     "jackpot_audit_verification_duration_seconds", "How long the last verification took", ["jackpot", "extent"]
 )
