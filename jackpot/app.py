@@ -36,7 +36,7 @@ from jackpot.store.schema import require_head
 from jackpot.watch.beside import Order
 from jackpot.watch.trail import TrailWatch
 from jackpot.web.door import Door
-from jackpot.web.floor import Floor
+from jackpot.web.floor import Floor, Place
 from jackpot.web.health import Health
 from jackpot.web.live import Live
 from jackpot.web.porch import Porch
@@ -125,8 +125,8 @@ class Controller:
         database, keeper = self._databases[0], self._keeper()
         live = Live(self.desks)
         await self._until_reachable(partial(live.remember, database))
-        verification = Verification(database, self._signer.verifier, self.trail.found)
-        floor = Floor(database, self.desks, keeper, verification, self._settings.timezone)
+        place = Place(self._settings.site, self._settings.timezone)
+        floor = Floor(database, self.desks, keeper, Verification(self.trail), place)
         door = Door(keeper)
         porch.let_in(application(Site(floor, door, live, porch.health), software_version()))
         group.create_task(door.watch(), name="door")
@@ -141,17 +141,19 @@ class Controller:
         if self._sender is not None:
             self._sender.wake()
 
-    async def _trail_wrong(self, found: Verified) -> None:
-        """Verification found something: whoever is notified of anything is notified of this."""
+    async def _trail_wrong(self, found: Verified) -> bool:
+        """Verification found something: whoever is notified is notified of this; says whether the notice is kept."""
         if self._hook is None:
-            return
+            return True
         notice = Notice(NoticeType.TRAIL_WRONG, now(), {"problem": found.problem})
         put = partial(outbox.put, self._databases[0], self._settings.site, found.chain, found.wrong_seq or 0, notice)
         try:
             await asyncio.to_thread(put)
         except StoreError as error:
             log.warning("notice not kept", problem=str(error))
+            return False
         self._notice()
+        return True
 
     def _database(self) -> Database:
         database = Database(self._settings.database)

@@ -60,7 +60,7 @@ document.addEventListener("click", (event) => {
   if (!button) return;
   ask(button, (answer) => {
     tell(`Done: ${button.dataset.title}.`);
-    if (answer?.token === undefined) follow(button.dataset.then);
+    if (!("token" in answer || "half" in answer)) follow(button.dataset.then);
   });
 });
 
