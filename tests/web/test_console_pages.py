@@ -415,7 +415,17 @@ def test_a_configuration_takes_two_managers(staged, look, forgiven):
     first.locator("#config > dl").get_by_text("$5.00").wait_for()
     assert form.get_by_label("Reason").input_value() == "The next wish", "nobody loses what they are writing"
     approved = staged.get("configs")
-    assert (approved["in_force"], approved["versions"][-1]["jackpot_bps"]) == (3, 9750)
+    newest = approved["versions"][-1]
+    assert (newest["version"], newest["jackpot_bps"]) == (approved["in_force"], 9750)
+
+
+def test_a_change_that_two_managers_make_between_two_looks_is_seen(staged, look):
+    page = look("auditor", "/changes")
+    page.get_by_text("Live").first.wait_for()
+    before = staged.get("configs")["versions"][-1]["reset_cents"]
+    proposed = staged.site.act("configs", {"reset_cents": before + 4_200, "reason": "between two looks"})[1]
+    assert staged.site.act(f"configs/main/{proposed['proposal']}/approve", token=1)[0] == 200
+    page.locator("#config > dl").get_by_text(money(before + 4_200)).wait_for()
 
 
 def test_an_adjustment_is_proposed_in_dollars_approved_and_another_withdrawn(staged, look):
