@@ -42,7 +42,8 @@ from jackpot.web.live import Live
 from jackpot.web.porch import Porch
 from jackpot.web.server import Site, application, listening, metrics_server, serve
 from jackpot.web.verification import Verification
-from jackpot.wire.desk import Desk, seen_epoch
+from jackpot.wire.desk import Desk
+from jackpot.wire.left import look
 from jackpot.wire.session import Address
 from jackpot.wire.topics import Topics
 
@@ -176,15 +177,18 @@ class Controller:
     async def _open(self, name: str) -> Desk:
         """Take a jackpot over at an epoch above the lease's and the broker's."""
         probe = f"{self._topics.client_id(name)}-probe-{os.getpid()}"
-        seen = await seen_epoch(self._address, self._topics, name, probe)
+        linked = [table for table, jackpot in self._keeper().site.tables.items() if jackpot == name]
+        left = await look(self._address, self._topics, name, linked, probe)
         database = self._database()
         notified = self._settings.notified
         book = await self._until_reachable(
-            partial(Book.open, database, name, owner(), seen_epoch=seen, notified=notified)
+            partial(Book.open, database, name, owner(), seen_epoch=left.epoch, notified=notified)
         )
         log.info("jackpot taken over", jackpot=name, epoch=book.chain.head.epoch, seq=book.chain.head.seq)
         checkpoint = partial(write_checkpoint, database, name, self._signer)
-        return Desk(self._address, self._topics, book, checkpoint, self._notice)
+        desk = Desk(self._address, self._topics, book, checkpoint, self._notice)
+        desk.record_failures(left)
+        return desk
 
     async def _until_reachable(self, act: Callable[[], T]) -> T:
         """A database server that is not there yet is waited for; a file that cannot be opened is an error."""
