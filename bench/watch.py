@@ -17,15 +17,15 @@ import sys
 import tempfile
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
-from typing import IO
 
 from rich.console import Console
 from rich.table import Table
 from wire import Controller, Load, Timing, mosquitto
 
 from jackpot.store.notes import Signer
+from jackpot.watch.beside import Order
 
 HERE = Path(__file__).parent
 FILL, PER_SECOND, SECONDS = 10, 200, 8
@@ -33,34 +33,33 @@ FILL, PER_SECOND, SECONDS = 10, 200, 8
 
 @contextmanager
 def verifying(folder: Path) -> Iterator[None]:
-    """The process beside the daemon, which is asked for everything again whenever it is done."""
+    """The process beside the daemon, started again for everything whenever it is done."""
     key = Signer.of((folder / "jackpot.key").read_text().strip()).verifier
-    order = {"database": f"sqlite:///{folder}/jackpot.db", "key": str(key), "every_seconds": 3_600.0}
-    process = subprocess.Popen(
-        [sys.executable, "-m", "jackpot.watch.beside"],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        env={**os.environ, "PYTHONPATH": str(HERE.parent)},
-    )
-    if process.stdin is None or process.stdout is None:
-        raise RuntimeError("both are pipes")
-    process.stdin.write(json.dumps(order).encode() + b"\n")
-    process.stdin.flush()
-    threading.Thread(target=_again, args=(process.stdin, process.stdout), daemon=True).start()
+    order = json.dumps(Order(f"sqlite:///{folder}/jackpot.db", str(key), 0.0)._asdict()).encode() + b"\n"
+    ended = threading.Event()
+    again = threading.Thread(target=_again, args=(order, ended))
+    again.start()
     try:
         yield
     finally:
-        process.kill()
-        process.wait()
+        ended.set()
+        again.join()
 
 
-def _again(asking: IO[bytes], telling: IO[bytes]) -> None:
-    for line in telling:
-        if json.loads(line)["verified"]["problem"]:
-            raise RuntimeError(f"the trail is wrong: {line!r}")
-        with suppress(OSError):
-            asking.write(b"\n")
-            asking.flush()
+def _again(order: bytes, ended: threading.Event) -> None:
+    environment = {**os.environ, "PYTHONPATH": str(HERE.parent)}
+    while not ended.is_set():
+        with subprocess.Popen(
+            [sys.executable, "-m", "jackpot.watch.beside"],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment,
+        ) as process:  # fmt: skip
+            if process.stdin is None or process.stdout is None:
+                raise RuntimeError("both are pipes")
+            process.stdin.write(order)
+            process.stdin.flush()
+            for line in process.stdout:
+                if json.loads(line)["verified"]["problem"]:
+                    raise RuntimeError(f"the trail is wrong: {line!r}")
 
 
 async def race(port: int, folder: Path, turns: int) -> dict[bool, list[Timing]]:

@@ -36,13 +36,14 @@ from jackpot.store.schema import require_head
 from jackpot.watch.beside import Order
 from jackpot.watch.trail import TrailWatch
 from jackpot.web.door import Door
-from jackpot.web.floor import Floor
+from jackpot.web.floor import Floor, Place
 from jackpot.web.health import Health
 from jackpot.web.live import Live
 from jackpot.web.porch import Porch
 from jackpot.web.server import Site, application, listening, metrics_server, serve
 from jackpot.web.verification import Verification
-from jackpot.wire.desk import Desk, seen_epoch
+from jackpot.wire.desk import Desk
+from jackpot.wire.left import look
 from jackpot.wire.session import Address
 from jackpot.wire.topics import Topics
 
@@ -126,8 +127,8 @@ class Controller:
         database, keeper = self._databases[0], self._keeper()
         live = Live(self.desks)
         await self._until_reachable(partial(live.remember, database))
-        verification = Verification(database, self._signer.verifier, self.trail.found)
-        floor = Floor(database, self.desks, keeper, verification, self._settings.timezone)
+        place = Place(self._settings.site, self._settings.timezone)
+        floor = Floor(database, self.desks, keeper, Verification(self.trail), place)
         door = Door(keeper)
         porch.let_in(application(Site(floor, door, live, porch.health), software_version()))
         group.create_task(door.watch(), name="door")
@@ -142,17 +143,19 @@ class Controller:
         if self._sender is not None:
             self._sender.wake()
 
-    async def _trail_wrong(self, found: Verified) -> None:
-        """Verification found something: whoever is notified of anything is notified of this."""
+    async def _trail_wrong(self, found: Verified) -> bool:
+        """Verification found something: whoever is notified is notified of this; says whether the notice is kept."""
         if self._hook is None:
-            return
+            return True
         notice = Notice(NoticeType.TRAIL_WRONG, now(), {"problem": found.problem})
         put = partial(outbox.put, self._databases[0], self._settings.site, found.chain, found.wrong_seq or 0, notice)
         try:
             await asyncio.to_thread(put)
         except StoreError as error:
             log.warning("notice not kept", problem=str(error))
+            return False
         self._notice()
+        return True
 
     def _database(self) -> Database:
         database = Database(self._settings.database)
@@ -176,15 +179,18 @@ class Controller:
     async def _open(self, name: str) -> Desk:
         """Take a jackpot over at an epoch above the lease's and the broker's."""
         probe = f"{self._topics.client_id(name)}-probe-{os.getpid()}"
-        seen = await seen_epoch(self._address, self._topics, name, probe)
+        linked = [table for table, jackpot in self._keeper().site.tables.items() if jackpot == name]
+        left = await look(self._address, self._topics, name, linked, probe)
         database = self._database()
         notified = self._settings.notified
         book = await self._until_reachable(
-            partial(Book.open, database, name, owner(), seen_epoch=seen, notified=notified)
+            partial(Book.open, database, name, owner(), seen_epoch=left.epoch, notified=notified)
         )
         log.info("jackpot taken over", jackpot=name, epoch=book.chain.head.epoch, seq=book.chain.head.seq)
         checkpoint = partial(write_checkpoint, database, name, self._signer)
-        return Desk(self._address, self._topics, book, checkpoint, self._notice)
+        desk = Desk(self._address, self._topics, book, checkpoint, self._notice)
+        desk.record_failures(left)
+        return desk
 
     async def _until_reachable(self, act: Callable[[], T]) -> T:
         """A database server that is not there yet is waited for; a file that cannot be opened is an error."""

@@ -7,11 +7,13 @@ from hashlib import sha256
 from typing import Final
 
 from jackpot.core.answers import Error, Refused
-from jackpot.core.site import Operator, Site
+from jackpot.core.site import Operator, Site, joined_hash
 
 DAYS: Final = 365
 """How long a token is worth something, unless somebody says otherwise."""
 MOST_DAYS: Final = 3_650
+JOINT: Final = "."
+"""Between the two halves of a manager's token, each of which another manager was told; no half has it in itself."""
 
 
 class Expired(Refused):
@@ -29,8 +31,13 @@ def new_token() -> str:
 
 
 def token_hash(token: str) -> str:
-    """What is kept of a token; it is random and long, so a plain hash is enough."""
-    return sha256(token.encode(errors="surrogateescape")).hexdigest()
+    """What is kept of a token; it is random and long, so a plain hash is enough, and one of two halves for both."""
+    one, joint, other = token.partition(JOINT)
+    return joined_hash(_hash(one), _hash(other)) if joint else _hash(token)
+
+
+def _hash(text: str) -> str:
+    return sha256(text.encode(errors="surrogateescape")).hexdigest()
 
 
 def operator_of(site: Site, token: str, at: str) -> Operator:

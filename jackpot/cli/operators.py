@@ -61,11 +61,11 @@ def add_operator(  # noqa: PLR0913 - who, for whom, for how long
     with opened(config) as site:
         actor = site.actor(token)
         if role is Role.MANAGER:
-            site.ask_site(ProposeManager(now(), actor, name))
+            site.ask_site(ProposeManager(now(), actor, name, token_hash(fresh)))
         else:
             site.ask_site(AddOperator(now(), actor, name, role, token_hash(fresh), in_days(days)))
     if role is Role.MANAGER:
-        _show_waiting(name, as_json=as_json)
+        _show_waiting(name, fresh, as_json=as_json)
     else:
         _show_token(name, fresh, as_json=as_json)
 
@@ -84,12 +84,12 @@ def renew_token(  # noqa: PLR0913 - who, for whom, for how long
             known = read_site(connection).operators.get(name)
         waits = known is not None and known.role is Role.MANAGER and actor not in (known.actor, KEYHOLDER)
         site.ask_site(
-            ProposeManager(now(), actor, name)
+            ProposeManager(now(), actor, name, token_hash(fresh))
             if waits
             else RenewToken(now(), actor, name, token_hash(fresh), in_days(days))
         )
     if waits:
-        _show_waiting(name, as_json=as_json)
+        _show_waiting(name, fresh, as_json=as_json)
     else:
         _show_token(name, fresh, as_json=as_json)
 
@@ -110,11 +110,15 @@ def show_waiting(*, config: ConfigFile = DEFAULT_CONFIG, as_json: AsJson = False
 def approve_manager(
     name: Name, *, token: Token, days: Days = DAYS, config: ConfigFile = DEFAULT_CONFIG, as_json: AsJson = False
 ) -> None:
-    """Approve a manager another manager proposed; their token is shown once, and they renew it themselves."""
+    """Approve a manager another manager proposed; the other half of their token is shown once."""
     fresh = new_token()
     with opened(config) as site:
         site.ask_site(ApproveManager(now(), site.actor(token), name, token_hash(fresh), in_days(days)))
-    _show_token(name, fresh, as_json=as_json)
+    sentence = (
+        f"Your half of the token of {name}, shown once: {fresh}\n"
+        f"With the proposer's half it is a token: {name} writes both, with a dot between."
+    )
+    done({"operator": name, "half": fresh}, sentence, as_json=as_json)
 
 
 @operator_app.command("withdraw")
@@ -266,9 +270,12 @@ def _keyholder(site: Opened) -> Actor:
     return KEYHOLDER
 
 
-def _show_waiting(name: str, *, as_json: bool) -> None:
-    sentence = f"{name} waits for another manager: jackpot operator approve {name}"
-    done({"waiting": name}, sentence, as_json=as_json)
+def _show_waiting(name: str, half: str, *, as_json: bool) -> None:
+    sentence = (
+        f"{name} waits for another manager: jackpot operator approve {name}\n"
+        f"Your half of the token of {name}, shown once: {half}"
+    )
+    done({"waiting": name, "half": half}, sentence, as_json=as_json)
 
 
 def _show_token(name: str, token: str, *, as_json: bool) -> None:

@@ -54,9 +54,9 @@ _OF_THE_JACKPOT: Final[dict[type, Callable[..., Decision]]] = {
 
 def decide(jackpot: Jackpot, asked: Command | Identified) -> Decision:
     """Carry out a command: events and an answer, or `Refused` and nothing changed."""
+    _require_texts(asked.command if type(asked) is commands.Identified else asked)
     if type(asked) is commands.Identified:
         return _once(jackpot, asked)
-    _require_texts(asked)
     try:
         decision = _carry_out(jackpot, asked)
     except RulesError as error:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from enum import StrEnum
+from hashlib import sha256
 from typing import Any, Final, NamedTuple
 
 from jackpot.core.answers import Error, Refused
@@ -67,13 +68,18 @@ class Operator(NamedTuple):
 
 
 class Site(NamedTuple):
-    """What belongs to no single jackpot. `waiting`: managers to be added or to get a new token, and who proposed it."""
+    """What belongs to no single jackpot.
+
+    `waiting`: managers to be added or to get a new token, and who proposed it; `halves`: the hash of the half of each
+    one's token that the proposer was told.
+    """
 
     operators: Mapping[str, Operator] = {}
     jackpots: tuple[str, ...] = ()
     tables: Mapping[str, str] = {}
     waiting: Mapping[str, str] = {}
     software: str = ""
+    halves: Mapping[str, str] = {}
 
 
 class AddOperator(NamedTuple):
@@ -107,20 +113,21 @@ class RenewToken(NamedTuple):
 
 
 class ProposeManager(NamedTuple):
-    """A manager proposes another manager, new or with a lost token."""
+    """A manager proposes another manager, new or with a lost token, and knows one half of the token."""
 
     at: str
     actor: Actor
     name: str
+    half_hash: str
 
 
 class ApproveManager(NamedTuple):
-    """A second manager approves; only now is there a token."""
+    """A second manager approves, and knows the other half; whoever knew both could act as two persons."""
 
     at: str
     actor: Actor
     name: str
-    token_hash: str
+    half_hash: str
     expires_at: str = ""
 
 
@@ -190,6 +197,11 @@ SiteCommand = (
 )  # fmt: skip
 
 
+def joined_hash(one_half: str, other_half: str) -> str:
+    """The hash of a token of two halves, from the hash of each, in whichever order."""
+    return sha256("".join(sorted((one_half, other_half))).encode()).hexdigest()
+
+
 def decide_site(site: Site, asked: SiteCommand) -> SiteEvent:
     """The event a command makes, or `Refused`."""
     if not _is_known_manager(site, asked.actor) and not _is_allowed_without(site, asked):
@@ -212,7 +224,10 @@ def evolve_site(site: Site, event: SiteEvent) -> Site:
             revoked = site.operators[data["name"]]._replace(active=False, token_hash="")
             return _decided(site, revoked.name)._replace(operators={**site.operators, revoked.name: revoked})
         case SiteEventType.MANAGER_PROPOSED | SiteEventType.RENEWAL_PROPOSED:
-            return site._replace(waiting={**site.waiting, data["name"]: event.actor})
+            return site._replace(
+                waiting={**site.waiting, data["name"]: event.actor},
+                halves={**site.halves, data["name"]: data.get("half_hash", "")},
+            )
         case SiteEventType.PERSON_WITHDRAWN:
             return _decided(site, data["name"])
         case SiteEventType.TOKEN_RENEWED:
@@ -230,9 +245,12 @@ def evolve_site(site: Site, event: SiteEvent) -> Site:
 
 
 def plain_site(site: Site) -> dict[str, Any]:
-    """A site ready for JSON; an operator whose token never ends is written as before there were such ends."""
+    """A site ready for JSON; tokens that never end, and no halves, are written as before there were such things."""
     people = [list(o) if o.expires_at else list(o[:_BEFORE_EXPIRY]) for o in site.operators.values()]
-    return {**site._asdict(), "operators": people, "jackpots": list(site.jackpots)}
+    plain = {**site._asdict(), "operators": people, "jackpots": list(site.jackpots)}
+    if not any(site.halves.values()):
+        del plain["halves"]
+    return plain
 
 
 _BEFORE_EXPIRY: Final = Operator._fields.index("expires_at")
@@ -246,7 +264,11 @@ def site_of(plain: Mapping[str, Any]) -> Site:
 
 
 def _decided(site: Site, name: str) -> Site:
-    return site._replace(waiting={waiting: by for waiting, by in site.waiting.items() if waiting != name})
+    return site._replace(waiting=_without(site.waiting, name), halves=_without(site.halves, name))
+
+
+def _without(named: Mapping[str, str], name: str) -> dict[str, str]:
+    return {other: value for other, value in named.items() if other != name}
 
 
 def _is_known_manager(site: Site, actor: Actor) -> bool:
@@ -284,16 +306,21 @@ def _propose_manager(site: Site, asked: ProposeManager) -> SiteEvent:
         raise Refused(Error.MAKES_NO_SENSE, f"{MOST_WAITING} wait already: approve or withdraw some first")
     known = site.operators.get(asked.name)
     if known is not None and known.active and known.role is Role.MANAGER:
-        return _event(asked, SiteEventType.RENEWAL_PROPOSED, name=asked.name)
+        return _event(asked, SiteEventType.RENEWAL_PROPOSED, name=asked.name, half_hash=asked.half_hash)
     _require_new(asked.name, site.operators, "operator")
-    return _event(asked, SiteEventType.MANAGER_PROPOSED, name=asked.name)
+    return _event(asked, SiteEventType.MANAGER_PROPOSED, name=asked.name, half_hash=asked.half_hash)
 
 
 def _approve_manager(site: Site, asked: ApproveManager) -> SiteEvent:
     proposed_by = _require_waiting(site, asked.name)
     if proposed_by == asked.actor.name:
         raise Refused(Error.SAME_PERSON, f"{proposed_by} proposed this: another manager must approve it")
-    data = {"name": asked.name, "token_hash": asked.token_hash, **_expiry(asked), "proposed_by": proposed_by}
+    if not site.halves.get(asked.name):
+        raise Refused(
+            Error.MAKES_NO_SENSE, "nobody was told the other half of this token: withdraw it, propose it anew"
+        )
+    joined = joined_hash(site.halves[asked.name], asked.half_hash)
+    data = {"name": asked.name, "token_hash": joined, **_expiry(asked), "proposed_by": proposed_by}
     if asked.name in site.operators:
         return _event(asked, SiteEventType.TOKEN_RENEWED, **data)
     return _event(asked, SiteEventType.OPERATOR_ADDED, **data, role=Role.MANAGER.value)

@@ -154,6 +154,13 @@ def pending_wins(connection: Connection) -> list[Plain]:
     return [dict(row) for row in connection.execute(found.order_by(p.chain, p.seq, p.pay_order)).mappings()]
 
 
+def is_resumed_since(connection: Connection, jackpot: str, table: str, seq: int) -> bool:
+    """Whether a table was resumed after this event."""
+    e = tables.events.c
+    later = (e.chain == jackpot) & (e.seq > seq) & (e.table_id == table) & (e.type == EventType.TABLE_RESUMED.value)
+    return connection.execute(select(e.seq).where(later).limit(1)).first() is not None
+
+
 def last_fall(connection: Connection, jackpot: str) -> Plain | None:
     """The last event by which money left the jackpot pool, whatever came in with it; None where none ever did.
 

@@ -119,9 +119,14 @@ class Writer:
         try:
             self._work()
         except StoreError as error:
-            self._ended = error
-            self._refuse_waiting(error)
-            self._hooks.ended(error)
+            self._end(error)
+        except Exception as error:  # noqa: BLE001 - a thread that dies silently would leave a floor without answers
+            self._end(StoreError(f"the writer of {self.book.chain.name} has failed: {error!r}"))
+
+    def _end(self, error: StoreError) -> None:
+        self._ended = error
+        self._refuse_waiting(error)
+        self._hooks.ended(error)
 
     def _work(self) -> None:
         ended = False

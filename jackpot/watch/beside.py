@@ -1,8 +1,8 @@
 """The process beside the daemon that verifies its trail: `python -m jackpot.watch.beside`.
 
 To verify is to compute for long: in the daemon it would hold up lamps. Here it has an interpreter of its own and the
-lowest priority. It is told what to do in one line on its input, says what it found in lines on its output, begins at
-once with everything when another line comes, and ends when its input does: it never outlives its daemon.
+lowest priority. It is told what to do in one line on its input, says what it found in lines on its output, and ends
+when its input does: it never outlives its daemon.
 """
 
 from __future__ import annotations
@@ -29,11 +29,12 @@ LEAST_IMPORTANT: Final = 19
 
 
 class Order(NamedTuple):
-    """What to verify, with which public key, and how often what is new."""
+    """What to verify with which public key: one chain or all, and how often what is new; 0 is once, and everything."""
 
     database: str
     key: str
     every_seconds: float
+    chain: str | None = None
 
 
 class Verification:
@@ -42,23 +43,28 @@ class Verification:
     def __init__(self, order: Order) -> None:
         self._database = Database(order.database)
         self._verifier = Verifier.of(order.key)
+        self._chain = order.chain
         self._trails: dict[str, Trail] = {}
 
     def verify(self, *, whole: bool) -> bool:
-        """Verify every chain and say what was found; says whether the store let it."""
+        """Verify every chain and say what was found; says whether the store let it and nothing was wrong."""
+        is_right = True
         try:
             for chain in self._chains(whole=whole):
                 trail = self._trails.setdefault(chain, Trail(self._database, chain, self._verifier))
                 began = time.monotonic()
                 found = trail.verify() if whole else trail.verify_new()
                 say(_told(found, whole=whole, seconds=time.monotonic() - began))
+                is_right = is_right and found.problem is None
         except StoreError as error:
             say({"failed": str(error)})
             return False
-        return True
+        return is_right
 
     def _chains(self, *, whole: bool) -> list[str]:
         """All chains; between two looks at everything, those on the list, so that no event is read for it."""
+        if self._chain is not None:
+            return [self._chain]
         with self._database.reader() as connection:
             if whole:
                 return every_chain(connection)
@@ -81,22 +87,23 @@ def main() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the daemon, which lets go of us in its own time
     os.setpriority(os.PRIO_PROCESS, 0, LEAST_IMPORTANT)
     order = Order(**json.loads(sys.stdin.readline()))
-    asked = threading.Event()
-    threading.Thread(target=_listen, args=(asked,), daemon=True).start()
+    threading.Thread(target=_end_with_input, daemon=True).start()
     verification = Verification(order)
     whole_at = time.monotonic()
     while True:
         whole = time.monotonic() >= whole_at
-        if verification.verify(whole=whole) and whole:
+        is_right = verification.verify(whole=whole)
+        if not order.every_seconds:
+            return
+        if not is_right:
+            whole_at = time.monotonic()  # only a look at everything can say that what was wrong is mended
+        elif whole:
             whole_at = time.monotonic() + WHOLE_SECONDS
-        if asked.wait(order.every_seconds):
-            asked.clear()
-            whole_at = time.monotonic()
+        time.sleep(order.every_seconds)
 
 
-def _listen(asked: threading.Event) -> None:
-    for _ in sys.stdin:
-        asked.set()
+def _end_with_input() -> None:
+    sys.stdin.read()
     os._exit(0)
 
 

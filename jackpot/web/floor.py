@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Any, Final, TypeVar
+from typing import Any, Final, NamedTuple, TypeVar
 
 from fastapi import Request
 from sqlalchemy import Connection
@@ -23,24 +23,36 @@ from jackpot.web.verification import Verification
 from jackpot.wire.desk import Desk
 
 READING_THREADS: Final = 3
-"""One fewer than the store's readers for each other thing that reads: a verification, and the site's keeper."""
+"""Fewer than the store's readers: the site's keeper and health read, too."""
 MOST_READING: Final = 100
 ACT_SECONDS: Final = 10.0
 
 T = TypeVar("T")
 
 
+class Place(NamedTuple):
+    """What the site is called, and by which clock it lives."""
+
+    site: str
+    timezone: str
+
+
 class Floor:
     """Every jackpot that this process serves, and the site they belong to."""
 
     def __init__(
-        self, database: Database, desks: Mapping[str, Desk], keeper: SiteKeeper, verification: Verification, zone: str
+        self,
+        database: Database,
+        desks: Mapping[str, Desk],
+        keeper: SiteKeeper,
+        verification: Verification,
+        place: Place,
     ) -> None:
-        self.name = verification.verifier.name
+        self.name = place.site
         self.database = database
         self.desks = desks
         self.keeper = keeper
-        self.zone = zone
+        self.zone = place.timezone
         self.history = History()
         self.verification = verification
         self._readers = ThreadPoolExecutor(READING_THREADS, "reader")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from collections import deque
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -21,6 +22,10 @@ BETWEEN_STATES_SECONDS: Final = 0.25
 STATES_TOGETHER: Final = 10
 STATES_TOGETHER_SECONDS: Final = 0.1
 """And so many tables' at once: a full floor that wagers all at the same moment must not hold up its own lamps."""
+
+MOST_UNSAID: Final = 100
+MOST_STRAYS: Final = 100
+"""Pads with numbers that their table does not have; the lamps of more than these are not retained."""
 
 Publish = Callable[..., bool]
 Later = Callable[[float, Callable[[], None]], object]
@@ -42,6 +47,8 @@ class Announcer:
         self._displays = displays
         self._publish: Publish = lambda *_args, **_options: False
         self._told_wins: dict[str, list[Plain]] = {}
+        self._unsaid_wins: deque[Plain] = deque(maxlen=MOST_UNSAID)
+        self._strays: dict[str, set[int]] = {}
         self._later = later
         self._state_at: dict[str, float] = {}
         self._states_due: dict[str, None] = {}
@@ -56,8 +63,9 @@ class Announcer:
         self._publish = publish
 
     def remember_wins(self, table: str, wins: list[Plain]) -> None:
-        """What was told of a table's last prizes before this controller began."""
+        """A table's last prizes from before this controller began; whoever was told of them is told nothing new."""
         self._told_wins[table] = wins
+        self._unsaid_wins.extend(wins)
 
     def everything(self) -> None:
         """All retained state afresh."""
@@ -69,6 +77,9 @@ class Announcer:
                 self.table(table)
                 self.lamps(table, range(1, table.boxes + 1))
         self.meter()
+        unsaid = list(self._unsaid_wins)
+        self._unsaid_wins.clear()
+        self._say_wins(unsaid)
 
     def online(self) -> None:
         """The controller is there."""
@@ -87,14 +98,22 @@ class Announcer:
         for box in boxes:
             self.lamp(table, box, None)
 
-    def lamp(self, table: Table, box: int, told: Told | None) -> None:
-        """One lamp, with the answer to the pad's message."""
-        self._publish(self._topics.lamp(table.id, box), views.lamp(table, box, told, self.mark), retain=True)
+    def lamp(self, table: Table, box: int, told: Told | None) -> bool:
+        """One lamp, with the answer to the pad's message; says whether it could be told."""
+        retain = 1 <= box <= table.boxes or self._remember_stray(table.id, box)
+        return self._publish(self._topics.lamp(table.id, box), views.lamp(table, box, told, self.mark), retain=retain)
+
+    def _remember_stray(self, table: str, box: int) -> bool:
+        """A pad whose number the table does not have is answered, too; says whether its lamp can be cleared later."""
+        strays = self._strays.setdefault(table, set())
+        if len(strays) < MOST_STRAYS:
+            strays.add(box)
+        return box in strays
 
     def clear(self, table: Table) -> None:
         """Nothing is retained of a table that was removed."""
         self._publish(self._topics.state(table.id), b"", retain=True)
-        for box in range(1, table.boxes + 1):
+        for box in (*range(1, table.boxes + 1), *self._strays.pop(table.id, ())):
             self._publish(self._topics.lamp(table.id, box), b"", retain=True)
 
     def meter(self) -> None:
@@ -105,14 +124,16 @@ class Announcer:
             self.meter_at = time.monotonic()
             self._displays.publish(self.mark, told["amount_cents"], self.meter_at)
 
-    def reply(self, table: str, plain: Plain) -> None:
-        """The answer to one command."""
-        self._publish(self._topics.reply(table), encoded(plain))
+    def reply(self, table: str, plain: Plain) -> bool:
+        """The answer to one command; says whether it could be told."""
+        return self._publish(self._topics.reply(table), encoded(plain))
 
     def changed(self, events: list[tuple[int, Event]]) -> None:
         """Tell what these events changed: lamps, prizes, tables."""
         only_wagers: dict[str, bool] = {}
         for seq, event in events:
+            if event.type is EventType.CONFIG_APPROVED:
+                only_wagers.update(dict.fromkeys(self.jackpot.tables, False))  # the next round's wager is another
             if event.table is None:
                 continue
             if event.type is EventType.WAGER_ACCEPTED:
@@ -159,14 +180,19 @@ class Announcer:
         elif event.type in views.ROUND_ENDS and event.data.get("ends", True) and table.round is not None:
             self.lamps(table, sorted({wager.box for wager in table.round.wagers.values()}))
 
+    def _say_wins(self, wins: list[Plain]) -> None:
+        """Say each; what cannot be said now is said at the next connect."""
+        for win in wins:
+            if not self._publish(self._topics.wins(self.jackpot.id), encoded({**win, **self.mark._asdict()})):
+                self._unsaid_wins.append(win)
+
     def _tell_wins(self, seq: int, event: Event) -> None:
         name = event.table or ""
         if event.type is EventType.ROUND_OPENED:
             self._told_wins.pop(name, None)
         earlier = self._told_wins.get(name, [])
         wins = views.wins(self.jackpot.id, seq, event, earlier, self.mark)
-        for win in wins:
-            self._publish(self._topics.wins(self.jackpot.id), encoded(win))
+        self._say_wins(wins)
         if wins:
             self._told_wins[name] = [win for win in wins if win["status"] != "corrected"]
         if event.type in views.ROUND_ENDS and event.data.get("ends", True):

@@ -4,27 +4,29 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from concurrent.futures import Future
+from contextlib import suppress
 from functools import partial
 from typing import Any, Final, NamedTuple, TypeVar
 
 import structlog
 
 from jackpot import metrics
-from jackpot.clock import now
-from jackpot.core.commands import CONTROLLER, Command, ReportMalfunction
+from jackpot.clock import in_seconds, now
+from jackpot.core.commands import CONTROLLER, ReportMalfunction
 from jackpot.core.events import Event, EventType
 from jackpot.core.state import Jackpot
+from jackpot.store import queries
 from jackpot.store.book import Book
-from jackpot.store.errors import Fenced, StoreError
-from jackpot.store.queries import pending_wins
-from jackpot.store.writer import Batch, Hooks, Writer, nobody_waits
+from jackpot.store.errors import Fenced, Rejected, StoreError, Unreachable
+from jackpot.store.writer import MOST_WAITING, Answer, Batch, Hooks, Reply, TooBusyError, Writer, nobody_waits
 from jackpot.wire import messages
-from jackpot.wire.announcer import Announcer, encoded
+from jackpot.wire.announcer import MOST_UNSAID, Announcer, encoded
 from jackpot.wire.devices import MISMATCH_SECONDS, Displays, Pads
 from jackpot.wire.gauges import Gauges, Looked
 from jackpot.wire.intake import Intake
+from jackpot.wire.left import Left
 from jackpot.wire.messages import Malformed
 from jackpot.wire.meter import MeterPacer
 from jackpot.wire.session import Address, Session, Will
@@ -33,7 +35,9 @@ from jackpot.wire.topics import Heard, Topics
 from jackpot.wire.views import ROUND_ENDS, Mark
 
 WATCH_SECONDS: Final = 1.0
-PROBE_SECONDS: Final = 1.0
+LEASE_SECONDS: Final = 30.0
+NEW_SECONDS: Final = 60.0
+FEW_WAITING: Final = MOST_WAITING // 2
 _OF_DEVICES: Final = (Heard.PAD_STATUS, Heard.PAD_SHOWN, Heard.DEALER_STATUS)
 
 log = structlog.get_logger()
@@ -151,13 +155,28 @@ class Desk:
         return encoded({"state": state, "epoch": self._book.chain.head.epoch})
 
     def _remember_wins(self) -> None:
+        """Prizes that are pending, or so new that whoever settled them may have ended before it could tell."""
         with self._book.chain.database.reader() as connection:
-            rows = [row for row in pending_wins(connection) if row["chain"] == self.id]
-        for table in {row["table_id"] for row in rows}:
-            told = [_win(self.id, row) for row in rows if row["table_id"] == table]
+            rows = [row for row in queries.pending_wins(connection) if row["chain"] == self.id]
+            newest = queries.wins(connection, queries.Page(self.id, limit=MOST_UNSAID))
+        new = [row for row in newest if row["status"] == "paid" and row["at"] >= in_seconds(-NEW_SECONDS)]
+        for table in {row["table_id"] for row in [*rows, *new]}:
+            told = [_win(self.id, row) for row in [*rows, *new] if row["table_id"] == table]
             self.announcer.remember_wins(table, told)
         for row in rows:
             self._gauges.pending_since(row["table_id"], row["round"], row["at"])
+
+    def record_failures(self, left: Left) -> None:
+        """Tables that an earlier controller left suspended by a store that failed to its end: that is on record now."""
+        for report in _store_malfunctions(self.announcer.jackpot):
+            seq = left.failed.get(report.table)
+            if seq is not None and not self._is_resumed(report.table, seq):
+                self.writer.put(report, nobody_waits)
+
+    def _is_resumed(self, table: str, seq: int) -> bool:
+        """Whether a supervisor has resumed a table after this event."""
+        with self._book.chain.database.reader() as connection:
+            return queries.is_resumed_since(connection, self.id, table, seq)
 
     async def run(self) -> None:
         """Serve until cancelled; raises what ended the right to write."""
@@ -184,7 +203,7 @@ class Desk:
             task.cancel()
         await asyncio.to_thread(self.writer.stop)
         await asyncio.sleep(0)  # the last batch's answers go out before the goodbye
-        if not self._ended.done():
+        if not (self._ended.done() and isinstance(self._ended.result(), Fenced)):
             await self._say_goodbye()
         tasks[0].cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
@@ -203,14 +222,23 @@ class Desk:
     # From the broker.
 
     async def _require_lease(self) -> None:
-        """Whoever displaced us may own the jackpot now: then it is theirs, and we end."""
-        try:
-            await asyncio.to_thread(self._book.chain.require_mine)
-        except Fenced as fenced:
-            self._end(fenced)
-            await asyncio.Event().wait()
-        except StoreError as error:
-            log.warning("lease not read", jackpot=self.id, problem=str(error))
+        """Whoever displaced us may own the jackpot now: then it is theirs, and we end.
+
+        A store that does not answer is asked for a while before we connect all the same, and say that it fails.
+        """
+        until = time.monotonic() + (LEASE_SECONDS if self.listening.is_set() else 0)
+        while True:
+            try:
+                await asyncio.to_thread(self._book.chain.require_mine)
+            except Fenced as fenced:
+                self._end(fenced)
+                await asyncio.Event().wait()
+            except StoreError as error:
+                log.warning("lease not read", jackpot=self.id, problem=str(error))
+                if time.monotonic() < until:
+                    await asyncio.sleep(WATCH_SECONDS)
+                    continue
+            return
 
     async def _connected(self) -> None:
         self._gauges.connected(self.session.certificate_ends())
@@ -238,7 +266,7 @@ class Desk:
     def _heard_controller(self, letter: Letter) -> None:
         """Our own topic: a late will is contradicted; a higher epoch means that this one must be raised."""
         self._acknowledge(letter)
-        if not letter.payload:
+        if letter.payload in (b"", self._status("online").encode()):
             return
         try:
             said = messages.read(messages.ControllerMessage, letter.payload)
@@ -247,18 +275,25 @@ class Desk:
         epoch = self._book.chain.head.epoch
         if said.epoch > epoch:
             log.error("a higher epoch was seen", jackpot=self.id, mine=epoch, seen=said.epoch)
-            self.writer.between_batches(lambda: self._raise_epoch(said.epoch))
+            self.writer.between_batches(partial(self._raise_epoch, said.epoch))
         elif said.epoch < epoch or said.state == "offline":
             self.announcer.online()
 
     def _raise_epoch(self, seen: int) -> None:
         """In the writer's thread: go on above what was seen, or end where the lease is another's."""
-        if self._book.chain.head.epoch <= seen:
+        if self._book.chain.head.epoch > seen:
+            return
+        try:
             self._book.chain.raise_epoch(seen)
-            self._loop.call_soon_threadsafe(self._epoch_raised)
+        except Unreachable:
+            again = partial(self.writer.between_batches, partial(self._raise_epoch, seen))
+            self._loop.call_soon_threadsafe(self._loop.call_later, WATCH_SECONDS, again)
+        else:
+            self._loop.call_soon_threadsafe(self._epoch_raised, self._book.chain.head.epoch)
 
-    def _epoch_raised(self) -> None:
-        self.announcer.mark = _mark(self._book)
+    def _epoch_raised(self, epoch: int) -> None:
+        """What is told from now on is of the new epoch; it was told up to the seq that it was."""
+        self.announcer.mark = Mark(epoch, self.announcer.mark.seq)
         will = Will(self._topics.controller(self.id), self._status("offline").encode())
         self.session.reconnect(will)
         self._tell_status()
@@ -270,14 +305,15 @@ class Desk:
         was_failing = self.announcer.store_failed
         self.announcer.jackpot = batch.jackpot
         self.announcer.mark = Mark(batch.head.epoch, batch.head.seq)
-        self.announcer.store_failed = False
+        self.announcer.store_failed = was_failing and any(map(_is_unwritten, batch.answers))
+        is_back = was_failing and not self.announcer.store_failed
         for reply, answer in batch.answers:
             if isinstance(answer, StoreError):
                 log.error("not carried out", jackpot=self.id, problem=str(answer))
                 metrics.ERRORS.labels(self.id, "command").inc()
             reply(answer)
         self.announcer.changed(batch.events)
-        if was_failing:
+        if is_back:
             self.announcer.everything()
         if batch.events:
             self._pacer.change()
@@ -287,7 +323,7 @@ class Desk:
             self._noticed()
         self._batches.observe(len(batch.answers))
         self._commits.observe(batch.seconds)
-        if was_failing:
+        if is_back:
             self._tell_status()
         if batch.events:
             for watcher in self._watchers:
@@ -297,7 +333,8 @@ class Desk:
         """What a batch obliges the shell to do and to count."""
         for _, event in events:
             if event.type is EventType.WAGER_ACCEPTED:
-                self.intake.suspend_for_pad(event.table or "", event.data["box"], nobody_waits)
+                with suppress(TooBusyError):  # the watch looks again soon
+                    self.intake.suspend_for_pad(event.table or "", event.data["box"], nobody_waits)
             elif event.type is EventType.TABLE_SUSPENDED:
                 metrics.MALFUNCTIONS.labels(self.id, event.data["cause"]).inc()
                 log.warning("table suspended", jackpot=self.id, table=event.table, **event.data)
@@ -321,57 +358,38 @@ class Desk:
     # By itself.
 
     async def _watch(self) -> None:
-        """Displays that contradict the meter for too long; gauges, now and then."""
+        """Displays that contradict the meter for too long, pads that are away, letters left behind; gauges."""
         while True:
             await asyncio.sleep(WATCH_SECONDS)
             for display, said in self.displays.overdue(time.monotonic()):
-                note = f"shows {said.amount_cents} cents at {said.epoch}/{said.seq}, wrong for {MISMATCH_SECONDS:.0f} s"
-                for table in self.announcer.jackpot.tables.values():
-                    if not table.unlinked and not table.suspended:
-                        report = ReportMalfunction(now(), CONTROLLER, table.id, f"display {display}", note, "display")
-                        self.writer.put(report, nobody_waits)
+                self._report_display(display, said)
+            self.intake.look_for_silent_pads()
+            if self.intake.left_behind and self.writer.waiting < FEW_WAITING:
+                self.intake.left_behind = False
+                self.session.reconnect()  # the broker brings again what was not taken
             self._gauges.measure(self.announcer.jackpot, self.announcer.mark)
 
-
-async def seen_epoch(address: Address, topics: Topics, jackpot: str, probe: str) -> int:
-    """The epoch in the retained `controller` message, 0 where there is none; waits for the broker as long as it takes.
-
-    This is asked with a connection of its own, before the will of the real one must name an epoch.
-    """
-    found: asyncio.Future[int] = asyncio.get_running_loop().create_future()
-    subscribed = asyncio.Event()
-
-    def heard(letter: Letter) -> None:
-        session.acknowledge(letter)
+    def _report_display(self, display: str, said: messages.DisplayShownMessage) -> None:
+        note = f"shows {said.amount_cents} cents at {said.epoch}/{said.seq}, wrong for {MISMATCH_SECONDS:.0f} s"
         try:
-            epoch = messages.read(messages.ControllerMessage, letter.payload).epoch
-        except Malformed:
-            epoch = 0
-        if not found.done():
-            found.set_result(epoch)
+            for table in self.announcer.jackpot.tables.values():
+                if not table.unlinked and not table.suspended:
+                    report = ReportMalfunction(now(), CONTROLLER, table.id, f"display {display}", note, "display")
+                    self.writer.put(report, nobody_waits)
+        except TooBusyError:
+            self.displays.tell_again(display)
 
-    async def connected() -> None:
-        await session.subscribe([topics.controller(jackpot)])
-        subscribed.set()
 
-    session = Session(address, probe, on_letter=heard, on_connect=connected, clean=True)
-    running = asyncio.create_task(session.run())
-    try:
-        await subscribed.wait()
-        async with asyncio.timeout(PROBE_SECONDS):
-            return await found
-    except TimeoutError:
-        return 0
-    finally:
-        running.cancel()
-        await asyncio.gather(running, return_exceptions=True)
+def _is_unwritten(answered: tuple[Reply, Answer]) -> bool:
+    """Whether something was not carried out because of the store, not because of itself."""
+    return isinstance(answered[1], StoreError) and not isinstance(answered[1], Rejected)
 
 
 def _mark(book: Book) -> Mark:
     return Mark(book.chain.head.epoch, book.chain.head.seq)
 
 
-def _store_malfunctions(jackpot: Jackpot) -> Sequence[Command]:
+def _store_malfunctions(jackpot: Jackpot) -> list[ReportMalfunction]:
     """What is written first thing when the store is back: it had failed, at every table."""
     return [
         ReportMalfunction(now(), CONTROLLER, table.id, "store", "the store did not answer", "store")

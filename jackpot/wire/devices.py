@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
 from typing import Final, NamedTuple
 
 from jackpot.wire.messages import DisplayShownMessage, PadShownMessage
@@ -9,6 +10,7 @@ from jackpot.wire.views import Mark
 
 MISMATCH_SECONDS: Final = 30.0
 SAMPLE_SECONDS: Final = 60.0
+MOST_PADS: Final = 20_000
 MOST_DISPLAYS: Final = 1_000
 MOST_METERS: Final = 4_000
 
@@ -23,15 +25,17 @@ class Pads:
 
     def set_dealer(self, table: str, *, online: bool) -> None:
         """A dealer terminal came or went."""
-        self._dealers[table] = online
+        if len(self._dealers) < MOST_PADS or table in self._dealers:
+            self._dealers[table] = online
 
-    def count_dealers(self) -> int:
-        """How many dealer terminals are there."""
-        return sum(self._dealers.values())
+    def count_dealers(self, tables: Container[str]) -> int:
+        """How many dealer terminals of these tables are there."""
+        return sum(online for table, online in self._dealers.items() if table in tables)
 
     def set_status(self, table: str, box: int, *, online: bool) -> None:
         """A pad came or went."""
-        self._online[table, box] = online
+        if len(self._online) < MOST_PADS or (table, box) in self._online:
+            self._online[table, box] = online
 
     def is_offline(self, table: str, box: int) -> bool:
         """Whether a pad said, or its will said, that it is gone."""
@@ -55,16 +59,17 @@ class Pads:
 
     def set_shown(self, table: str, box: int, shown: PadShownMessage) -> None:
         """A pad says what its lamp shows."""
-        self._shown[table, box] = shown
+        if len(self._shown) < MOST_PADS or (table, box) in self._shown:
+            self._shown[table, box] = shown
 
     def dark(self, table: str, number: int) -> tuple[int, ...]:
         """The boxes whose pad reports a dark lamp in this round; what it showed in another round does not matter."""
         said = [(box, shown) for (at, box), shown in self._shown.items() if at == table and shown.round == number]
         return tuple(sorted(box for box, shown in said if not shown.lit))
 
-    def count_online(self) -> int:
-        """How many pads are there."""
-        return sum(self._online.values())
+    def count_online(self, tables: Container[str]) -> int:
+        """How many pads of these tables are there."""
+        return sum(online for (table, _), online in self._online.items() if table in tables)
 
 
 class Shown(NamedTuple):
@@ -139,16 +144,27 @@ class Displays:
             self._shown[display] = shown._replace(reported=True)
         return [(display, shown.said) for display, shown in found]
 
+    def tell_again(self, display: str) -> None:
+        """It could not be told of now: it is overdue again at the next look."""
+        if display in self._shown:
+            self._shown[display] = self._shown[display]._replace(reported=False)
+
     def _is_old(self, said: DisplayShownMessage, wrong_since: float | None, at: float) -> bool:
         since = wrong_since if wrong_since is not None else self._superseded_at(said)
         return since is not None and at - since > MISMATCH_SECONDS
 
     def _wrong_since(self, said: DisplayShownMessage, at: float, before: Shown | None) -> float | None:
         """Since when this display shows what was never the meter; None where it is, or was, right."""
-        published = self._published.get(Mark(said.epoch, said.seq))
-        if published is None or published[0] == said.amount_cents:
+        if self._published_at(Mark(said.epoch, said.seq)) in (None, said.amount_cents):
             return None
         return at if before is None or before.wrong_since is None else before.wrong_since
+
+    def _published_at(self, mark: Mark) -> int | None:
+        """What was published last up to this mark, which may be one that we never had; None where nobody knows it."""
+        known = self._published.get(mark)
+        if known is not None:
+            return known[0]
+        return next((amount for told, (amount, _) in reversed(self._published.items()) if told <= mark), None)
 
     def _superseded_at(self, said: DisplayShownMessage) -> float | None:
         """When another value than the one shown was first published after it; None while it is the newest."""

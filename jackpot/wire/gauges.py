@@ -78,8 +78,8 @@ class Gauges:
         suspended = [table.suspended for table in tables if table.suspended]
         for cause in CAUSES:
             metrics.SUSPENDED.labels(self._id, cause).set(suspended.count(cause))
-        metrics.ONLINE.labels(self._id, "pad").set(self._pads.count_online())
-        metrics.ONLINE.labels(self._id, "dealer").set(self._pads.count_dealers())
+        metrics.ONLINE.labels(self._id, "pad").set(self._pads.count_online(jackpot.tables))
+        metrics.ONLINE.labels(self._id, "dealer").set(self._pads.count_dealers(jackpot.tables))
         metrics.ONLINE.labels(self._id, "display").set(self._displays.count_online())
 
     def _measure_pending(self, jackpot: Jackpot) -> None:

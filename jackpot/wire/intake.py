@@ -18,6 +18,7 @@ from jackpot.core import commands as core
 from jackpot.core.answers import Decision, Reason, Refused
 from jackpot.core.commands import CONTROLLER, DEALER, DISPLAY, PAD, Command, Identified, PlaceWager
 from jackpot.core.state import Phase
+from jackpot.store.errors import Rejected
 from jackpot.store.writer import Answer, TooBusyError, Writer, nobody_waits
 from jackpot.wire import messages
 from jackpot.wire.announcer import Announcer
@@ -27,6 +28,8 @@ from jackpot.wire.stream import Letter
 from jackpot.wire.topics import Heard, Source
 from jackpot.wire.views import Told
 
+MOST_BOX: Final = 10**9
+"""No database need look for a box above this."""
 MOST_QUARANTINED: Final = 100
 LOG_SECONDS: Final = 60.0
 
@@ -60,6 +63,9 @@ class Intake:
         self._displays = displays
         self._acknowledge = acknowledge
         self._logged: dict[str, float] = {}
+        self._silent: dict[tuple[str, int], int] = {}
+        self.left_behind = False
+        """Whether a letter was left with the broker, which may not bring it again on this connection."""
         self.quarantine: deque[Quarantined] = deque(maxlen=MOST_QUARANTINED)
         self._accepted = metrics.WAGERS.labels(announcer.jackpot.id, "accepted", "")
         self._lamp_seconds = metrics.LAMP.labels(announcer.jackpot.id)
@@ -78,6 +84,7 @@ class Intake:
         try:
             self._handlers[source.kind](letter, source)
         except TooBusyError:
+            self.left_behind = True
             metrics.UNTAKEN.labels(self._announcer.jackpot.id).inc()
         except Malformed as malformed:
             self._set_aside(letter, source, malformed)
@@ -95,6 +102,10 @@ class Intake:
         except Malformed as malformed:
             self._answer_wager(source, malformed.device_id, "rejected", Reason.MALFORMED)
             raise
+        if source.box > MOST_BOX:
+            self._answer_wager(source, message.wager_id, "rejected", Reason.UNKNOWN_BOX)
+            self._acknowledge(letter)
+            return
         asked = PlaceWager(
             now(), PAD, source.name, source.box, message.wager_id, message.round, message.amount_cents, message.ante
         )
@@ -102,22 +113,29 @@ class Intake:
 
     def _wager_decided(self, letter: Letter, source: Source, wager_id: str, began: float, answer: Answer) -> None:
         if isinstance(answer, Decision):
-            self._answer_wager(source, wager_id, answer.answer["verdict"], answer.answer["reason"])
+            is_told = self._answer_wager(source, wager_id, answer.answer["verdict"], answer.answer["reason"])
         elif isinstance(answer, Refused):
-            self._answer_wager(source, wager_id, "rejected", answer.code.value)
+            is_told = self._answer_wager(source, wager_id, "rejected", answer.code.value)
+        elif isinstance(answer, Rejected):
+            self._set_aside(letter, source, Malformed(str(answer)))
+            is_told = self._answer_wager(source, wager_id, "rejected", Reason.MALFORMED)
         else:
             return  # not durable, so not answered; the broker or the pad says it again
         self._lamp_seconds.observe(time.perf_counter() - began)
-        self._acknowledge(letter)
+        if is_told:
+            self._acknowledge(letter)
 
-    def _answer_wager(self, source: Source, wager_id: str | None, verdict: str, reason: str | None) -> None:
+    def _answer_wager(self, source: Source, wager_id: str | None, verdict: str, reason: str | None) -> bool:
+        """Answer on the lamp; says whether that is done. A table that was removed meanwhile is not answered for."""
         table = self._announcer.jackpot.tables[source.name]
-        self._announcer.lamp(table, source.box, Told(wager_id, verdict, reason))
+        if table.unlinked:
+            return True
         if verdict == "accepted":
             self._accepted.inc()
         else:
             told = reason if verdict == "rejected" and reason else ""
             metrics.WAGERS.labels(self._announcer.jackpot.id, verdict, told).inc()
+        return self._announcer.lamp(table, source.box, Told(wager_id, verdict, reason))
 
     def _pad_status(self, letter: Letter, source: Source) -> None:
         said = messages.read(messages.StatusMessage, letter.payload)
@@ -126,17 +144,30 @@ class Intake:
             self._acknowledge(letter)
 
     def suspend_for_pad(self, name: str, box: int, reply: Callable[[Answer], None]) -> bool:
-        """A pad that went silent with a lit wager suspends its table (reading 14); says whether it does."""
+        """A pad that went silent with a lit wager suspends its table (reading 14); says whether it does.
+
+        It is told of once a round: a supervisor who has resumed the table knows of it.
+        """
         if not self._pads.is_offline(name, box):
             return False
         table = self._announcer.jackpot.tables.get(name)
-        if table is None or table.unlinked or table.suspended:
+        if table is None or table.unlinked or self._silent.get((name, box)) == table.number:
             return False
         if table.phase is Phase.IDLE or table.round is None or table.round.standing(box) is None:
             return False
         note = f"went silent with a lit wager in round {table.number}"
         self._writer.put(core.ReportMalfunction(now(), CONTROLLER, name, f"pad {box}", note, "pad_offline"), reply)
+        self._silent[name, box] = table.number
         return True
+
+    def look_for_silent_pads(self) -> None:
+        """Report every pad that is away from its lit wager and was not reported; what there is no room for waits."""
+        try:
+            for table in self._announcer.jackpot.tables.values():
+                for box in table.round.lit if table.round is not None and table.phase is not Phase.IDLE else ():
+                    self.suspend_for_pad(table.id, box, nobody_waits)
+        except TooBusyError:
+            metrics.UNTAKEN.labels(self._announcer.jackpot.id).inc()
 
     def _recorded(self, letter: Letter, answer: Answer) -> None:
         if isinstance(answer, Decision | Refused):
@@ -196,17 +227,23 @@ class Intake:
 
     def _command_decided(self, letter: Letter, table: str, message: DealerCommand, answer: Answer) -> None:
         if isinstance(answer, Decision):
-            self._announcer.reply(table, {"command_id": message.command_id, "ok": True, **answer.answer})
+            is_told = self._announcer.reply(table, {"command_id": message.command_id, "ok": True, **answer.answer})
             metrics.COMMANDS.labels(self._announcer.jackpot.id, message.type, "").inc()
         elif isinstance(answer, Refused):
-            self._refuse(table, message.command_id, answer.code.value, answer.message)
+            is_told = self._announcer.jackpot.tables[table].unlinked or self._refuse(
+                table, message.command_id, answer.code.value, answer.message
+            )
             metrics.COMMANDS.labels(self._announcer.jackpot.id, message.type, answer.code.value).inc()
+        elif isinstance(answer, Rejected):
+            self._set_aside(letter, Source(Heard.COMMAND, table), Malformed(str(answer)))
+            is_told = self._refuse(table, message.command_id, "malformed", str(answer))
         else:
             return
-        self._acknowledge(letter)
+        if is_told:
+            self._acknowledge(letter)
 
-    def _refuse(self, table: str, command_id: str, error: str, message: str) -> None:
-        self._announcer.reply(table, {"command_id": command_id, "ok": False, "error": error, "message": message})
+    def _refuse(self, table: str, command_id: str, error: str, message: str) -> bool:
+        return self._announcer.reply(table, {"command_id": command_id, "ok": False, "error": error, "message": message})
 
     # Displays.
 

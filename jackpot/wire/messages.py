@@ -9,9 +9,12 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 MOST_BYTES: Final = 4_096
 """A payload's limit, in either direction from a device."""
+MOST_EPOCH: Final = 2**53
+"""What every receiver's numbers can hold."""
 
 Id = Annotated[str, Field(pattern=r"^[A-Za-z0-9_.-]{1,64}$", description="1 to 64 of A-Z a-z 0-9 _ . -")]
 Cents = Annotated[int, Field(description="integer cents")]
+Reason = Annotated[str, Field(pattern=r"\S", description="why: it stays in the audit trail")]
 Time = Annotated[str, Field(description="RFC 3339 UTC with Z")]
 Epoch = Annotated[int, Field(description="grows with each takeover, restart or restore")]
 Seq = Annotated[int, Field(description="the jackpot's audit sequence; drop what is older than (epoch, seq) seen")]
@@ -82,7 +85,7 @@ class ControllerMessage(Message):
     """Whether a jackpot's controller is there; the offline one is its will, harmless when it comes late."""
 
     state: Literal["online", "offline"]
-    epoch: Epoch
+    epoch: Annotated[Epoch, Field(ge=0, lt=MOST_EPOCH)]
 
 
 class _Command(Message):
@@ -139,7 +142,7 @@ class VoidRoundMessage(_OfRound):
     """Return every wager."""
 
     type: Literal["void_round"]
-    reason: str
+    reason: Reason
 
 
 class VoidHandMessage(_OfRound):
@@ -147,7 +150,7 @@ class VoidHandMessage(_OfRound):
 
     type: Literal["void_hand"]
     box: int
-    reason: str
+    reason: Reason
 
 
 class ReportMalfunctionMessage(_Command):

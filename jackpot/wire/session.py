@@ -29,6 +29,7 @@ CONNECT_SECONDS: Final = 10
 FIRST_WAIT_SECONDS: Final = 0.2
 LONGEST_WAIT_SECONDS: Final = 10.0
 MOST_IN_FLIGHT: Final = 1_000
+MOST_EARLY: Final = 10_000
 SESSION_SECONDS: Final = 7 * 24 * 3600
 MQTT_5: Final = 5
 
@@ -105,6 +106,7 @@ class Session:
         self._paho: Paho | None = None
         self._stream: Stream | None = None
         self._connection = 0
+        self._early: list[Letter] | None = None
         self.connected = False
 
     async def run(self) -> None:
@@ -120,7 +122,7 @@ class Session:
                 await self._once()
                 wait = FIRST_WAIT_SECONDS
             except (aiomqtt.MqttError, OSError) as error:
-                if self.connected:
+                if self._early is None:  # it was a whole connection
                     wait = FIRST_WAIT_SECONDS
                 log.warning("broker lost", broker=self._address.shown, client=self._client_id, problem=str(error))
             finally:
@@ -134,12 +136,30 @@ class Session:
             wait = min(2 * wait, LONGEST_WAIT_SECONDS)
 
     async def _once(self) -> None:
+        self._early = []
         async with self._new_client() as client:
             self._client, self.connected = client, True
             log.info("broker connected", broker=self._address.shown, client=self._client_id)
             await self._on_connect()
+            self._take_early()
             async for _ in client.messages:  # nothing comes this way; it ends when the connection does
                 pass
+
+    def _take(self, letter: Letter) -> None:
+        """Letters that come before all is said and heard wait: they could not be answered yet."""
+        if self._early is None:
+            self._on_letter(letter)
+        elif len(self._early) < MOST_EARLY:
+            self._early.append(letter)
+
+    def _take_early(self) -> None:
+        early, self._early = self._early or [], None
+        try:
+            for letter in early:
+                self._on_letter(letter)
+        except Exception as error:
+            log.exception("connection given up: what waited at the broker could not be handled")
+            raise aiomqtt.MqttError("what waited at the broker could not be handled") from error
 
     def _new_client(self) -> aiomqtt.Client:
         persistent: dict[str, Any] = {"clean_session": self._clean}
@@ -165,14 +185,14 @@ class Session:
         self._connection += 1
         self._paho = paho = client._client  # noqa: SLF001 - aiomqtt shows it to nobody
         is_mqtt_5 = self._address.version == MQTT_5
-        self._stream = Stream(paho, is_mqtt_5=is_mqtt_5, connection=self._connection, on_letter=self._on_letter)
+        self._stream = Stream(paho, is_mqtt_5=is_mqtt_5, connection=self._connection, on_letter=self._take)
         if is_mqtt_5:
             paho.on_connect = partial(_heed_receive_maximum, self._stream, paho.on_connect)
         return client
 
-    def reconnect(self, will: Will) -> None:
-        """Connect anew with another will."""
-        self._will = will
+    def reconnect(self, will: Will | None = None) -> None:
+        """Connect anew, with another will perhaps; what was not acknowledged comes again then."""
+        self._will = will or self._will
         if self._paho is not None:
             self._paho.disconnect()
 

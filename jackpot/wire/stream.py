@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import ssl
+import time
 from collections import deque
 from collections.abc import Callable
 from functools import lru_cache, partial
@@ -108,6 +109,7 @@ class Stream:
 
     def _take(self, data: bytes) -> None:
         """Handle the packets that are complete, keep the rest."""
+        self._paho._last_bytes_received = time.monotonic()  # noqa: SLF001 - else paho would think it silent
         if self._unread:
             self._unread += data
             if len(self._unread) < self._wanted:

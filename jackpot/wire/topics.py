@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import Final, NamedTuple
 
 _ID: Final = r"[A-Za-z0-9_.-]{1,64}"
-_BOX: Final = r"0|[1-9][0-9]{0,8}"
+_BOX: Final = r"0|[1-9][0-9]{0,63}"
 
 
 class Heard(StrEnum):

@@ -10,6 +10,7 @@ from jackpot.core.events import Event, EventType
 from jackpot.core.state import Jackpot, Payout, PayoutStatus, Phase, Table
 
 Plain = dict[str, Any]
+MOST_REASON: Final = 400
 
 
 class Mark(NamedTuple):
@@ -35,13 +36,18 @@ def lamp(table: Table, box: int, told: Told | None, mark: Mark) -> str:
     standing = table.round.standing(box) if table.round and table.phase is not Phase.IDLE else None
     answer = "null"
     if told is not None:
-        answer = f'{{"wager_id":{_text(told[0])},"verdict":"{told[1]}","reason":{_text(told[2])}}}'
+        answer = f'{{"wager_id":{_text(told[0])},"verdict":"{told[1]}","reason":{_brief(told[2])}}}'
     shown = f'"lit":true,"wager_id":{_text(standing.wager_id)}' if standing else '"lit":false,"wager_id":null'
     return f'{{"round":{table.number},{shown},"answer":{answer},"epoch":{mark.epoch},"seq":{mark.seq}}}'
 
 
 def _text(value: str | None) -> str:
     return "null" if value is None else encode_basestring(value)
+
+
+def _brief(reason: str | None) -> str:
+    """A reason as a pad gets it: a person may have written more than a payload holds; the trail has all of it."""
+    return _text(reason) if reason is None or len(reason) <= MOST_REASON else _text(f"{reason[: MOST_REASON - 1]}…")
 
 
 def table_state(jackpot: Jackpot, table: Table, mark: Mark, *, store_failed: bool = False) -> Plain:

@@ -216,5 +216,5 @@ def test_only_the_controller_records_refused_sign_ins():
 
 @pytest.mark.parametrize("reason", ["a\0b", "half \ud800 of a pair"])
 def test_a_text_that_no_database_keeps_is_refused(reason):
-    site = grown(MANAGERS, ProposeManager(AT, MANAGER, "moe"))
+    site = grown(MANAGERS, ProposeManager(AT, MANAGER, "moe", "one half"))
     assert code_of(lambda: decide_site(site, RevokeOperator(AT, MANAGER, "mia", reason))) == "malformed"

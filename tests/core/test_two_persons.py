@@ -65,10 +65,12 @@ from jackpot.core.site import (
     WithdrawManager,
     decide_site,
     evolve_site,
+    joined_hash,
     plain_site,
     site_of,
 )
 from jackpot.core.state import NEW, Phase
+from jackpot.tokens import operator_of, token_hash
 from rules.prizes import FixedFrom
 
 THIRD_MANAGER = Actor("moe", Role.MANAGER)
@@ -581,7 +583,8 @@ def site_with(*operators):
     for number, (name, role) in enumerate(operators):
         hashed = f"hash of {name}'s token"
         if number >= 2 and role is Role.MANAGER:
-            site = after(site, ProposeManager(AT, MANAGER, name), ApproveManager(AT, OTHER_MANAGER, name, hashed))
+            proposed = ProposeManager(AT, MANAGER, name, "one half")
+            site = after(site, proposed, ApproveManager(AT, OTHER_MANAGER, name, hashed))
         else:
             site = after(site, AddOperator(AT, INSTALLER if number < 2 else MANAGER, name, role, hashed))
     return site
@@ -631,7 +634,7 @@ def test_only_a_manager_changes_the_site(actor):
         AddOperator(AT, actor, "sid", Role.SUPERVISOR, "h"),
         RevokeOperator(AT, actor, "sue", "left"),
         RenewToken(AT, actor, "max", "h2"),
-        ProposeManager(AT, actor, "moe"),
+        ProposeManager(AT, actor, "moe", "one half"),
         WithdrawManager(AT, actor, "moe", "no"),
         AddJackpot(AT, actor, "main"),
         AddTable(AT, actor, "t1", "main"),
@@ -685,14 +688,14 @@ def test_one_manager_alone_never_makes_a_second_self():
     assert site_refusal(site, AddOperator(AT, MANAGER, "moe", Role.MANAGER, "h")) == "forbidden"
     assert site_refusal(site, RenewToken(AT, MANAGER, "mia", "h")) == "forbidden"
     for name in ("moe", "mia"):
-        waiting = after(site, ProposeManager(AT, MANAGER, name))
+        waiting = after(site, ProposeManager(AT, MANAGER, name, "one half"))
         assert waiting.operators == site.operators
         assert site_refusal(waiting, ApproveManager(AT, MANAGER, name, "h")) == "same_person"
         assert site_refusal(waiting, ApproveManager(AT, SUPERVISOR, name, "h")) == "forbidden"
 
 
 def test_two_managers_together_add_a_manager_and_the_trail_names_both():
-    site = after(site_with(*TWO_MANAGERS), ProposeManager(AT, MANAGER, "moe"))
+    site = after(site_with(*TWO_MANAGERS), ProposeManager(AT, MANAGER, "moe", "one half"))
     event = decide_site(site, ApproveManager(AT, OTHER_MANAGER, "moe", "h"))
     assert (event.actor, event.data["proposed_by"]) == ("mia", "max")
     site = evolve_site(site, event)
@@ -702,21 +705,50 @@ def test_two_managers_together_add_a_manager_and_the_trail_names_both():
 
 def test_two_managers_together_renew_a_third_ones_lost_token():
     site = site_with(*TWO_MANAGERS, ("moe", Role.MANAGER))
-    site = after(site, ProposeManager(AT, MANAGER, "moe"), ApproveManager(AT, OTHER_MANAGER, "moe", "new hash"))
-    assert (site.operators["moe"].token_hash, site.waiting) == ("new hash", {})
+    proposed = ProposeManager(AT, MANAGER, "moe", "one half")
+    site = after(site, proposed, ApproveManager(AT, OTHER_MANAGER, "moe", "other half"))
+    renewed = joined_hash("one half", "other half")
+    assert (site.operators["moe"].token_hash, site.waiting, site.halves) == (renewed, {}, {})
+
+
+def test_neither_half_of_a_managers_token_is_a_token():
+    halves = "half-of-the-proposer", "half-of-the-approver"
+    one, other = map(token_hash, halves)
+    site = after(
+        site_with(*TWO_MANAGERS),
+        ProposeManager(AT, MANAGER, "moe", one),
+        ApproveManager(AT, OTHER_MANAGER, "moe", other),
+    )
+    for joined in (".".join(halves), ".".join(reversed(halves))):
+        assert operator_of(site, joined, AT).name == "moe"
+    for known in (*halves, *("." + half for half in halves), *(f"{half}.{half}" for half in halves), "".join(halves)):
+        with pytest.raises(Refused):
+            operator_of(site, known, AT)
+
+
+def test_a_manager_proposed_before_tokens_had_halves_is_proposed_anew():
+    site = after(site_with(*TWO_MANAGERS), ProposeManager(AT, MANAGER, "moe", "one half"))._replace(halves={"moe": ""})
+    assert site_refusal(site, ApproveManager(AT, OTHER_MANAGER, "moe", "h")) == "makes_no_sense"
+
+
+def test_a_site_with_halves_is_read_back_as_it_was():
+    site = site_with(*TWO_MANAGERS)
+    waiting = after(site, ProposeManager(AT, MANAGER, "moe", "one half"))
+    assert site_of(plain_site(waiting)) == waiting
+    assert "halves" not in plain_site(site)
 
 
 def test_a_manager_who_waits_can_be_withdrawn_and_proposed_again_but_not_twice():
-    site = after(site_with(*TWO_MANAGERS), ProposeManager(AT, MANAGER, "moe"))
-    assert site_refusal(site, ProposeManager(AT, OTHER_MANAGER, "moe")) == "makes_no_sense"
+    site = after(site_with(*TWO_MANAGERS), ProposeManager(AT, MANAGER, "moe", "one half"))
+    assert site_refusal(site, ProposeManager(AT, OTHER_MANAGER, "moe", "one half")) == "makes_no_sense"
     site = after(site, WithdrawManager(AT, MANAGER, "moe", "changed my mind"))
     assert site_refusal(site, WithdrawManager(AT, MANAGER, "moe", "again")) == "unknown_proposal"
-    assert "moe" in after(site, ProposeManager(AT, MANAGER, "moe")).waiting
+    assert "moe" in after(site, ProposeManager(AT, MANAGER, "moe", "one half")).waiting
 
 
 def test_a_supervisor_does_not_become_a_manager_by_a_proposal():
     site = site_with(*TWO_MANAGERS, ("sue", Role.SUPERVISOR))
-    assert site_refusal(site, ProposeManager(AT, MANAGER, "sue")) == "makes_no_sense"
+    assert site_refusal(site, ProposeManager(AT, MANAGER, "sue", "one half")) == "makes_no_sense"
 
 
 def test_the_key_holder_renews_a_lost_token_and_can_do_nothing_else():
@@ -792,7 +824,7 @@ def test_a_jackpot_inherits_nothing_from_itself(heir):
 def test_no_operator_is_called_like_a_device(name):
     site = site_with(*TWO_MANAGERS)
     assert site_refusal(site, AddOperator(AT, MANAGER, name, Role.AUDITOR, "h")) == "makes_no_sense"
-    assert site_refusal(site, ProposeManager(AT, MANAGER, name)) == "makes_no_sense"
+    assert site_refusal(site, ProposeManager(AT, MANAGER, name, "one half")) == "makes_no_sense"
 
 
 @pytest.mark.parametrize("name", ["", "two words", "ü", "a/b", "x" * 65])

@@ -15,7 +15,7 @@ from jackpot.store.database import Database
 from jackpot.store.errors import StoreError, Unreachable
 from jackpot.store.notes import Signer
 from jackpot.store.schema import migrate
-from jackpot.store.writer import TooBusyError, Writer
+from jackpot.store.writer import Hooks, TooBusyError, Writer
 from rules.prizes import FixedFrom
 
 AT = "2026-11-15T09:30:00.000Z"
@@ -135,6 +135,19 @@ def test_a_writer_whose_chain_was_taken_over_says_so_to_everyone_who_waits_and_t
         working.ask(wagers[1])
     assert usurper.ask([wagers[0]])[0].answer["verdict"] == "accepted"
     working.stop()
+
+
+def test_a_writer_that_breaks_says_so_and_takes_no_more(database, book, wagers):
+    ended = []
+    hurt = Writer(book, sign(database), Hooks(ended=ended.append))
+    hurt.between_batches(lambda: 1 // 0)
+    waiting = hurt.ask(wagers[0])
+    with pytest.raises(StoreError, match="has failed: ZeroDivisionError"):
+        waiting.result(timeout=10)
+    hurt.stop()
+    assert [type(error) for error in ended] == [StoreError]
+    with pytest.raises(StoreError):
+        hurt.put(wagers[1], lambda _answer: None)
 
 
 def test_a_store_that_fails_is_waited_for_and_what_was_recorded_first_is_the_failure(

@@ -8,7 +8,7 @@ from statistics import median
 
 import postgres
 import pytest
-from machinery import mosquitto
+from machinery import mosquitto, wait_until
 from sqlalchemy import select
 
 from hardware_sim import Broker, Floor, Habits, read_books
@@ -167,6 +167,71 @@ def test_while_the_store_fails_nothing_is_answered_and_on_its_return_every_table
         assert site.stop() == 0
         assert sum(row["wagers"] for row in site.answer("rounds")) == 4
         assert site.verified()
+
+
+def test_a_controller_that_ends_while_the_store_fails_leaves_its_tables_suspended_until_a_supervisor_resumes_them(
+    mosquitto_port, new_site, new_client
+):
+    with postgres.restartable() as server:
+        site = new_site(mosquitto_port, database=server.url)
+        client = new_client(mosquitto_port, site.id, *EVERYTHING)
+        site.start()
+        client.command("t1", "c1", "open_round")
+        assert client.wager("t1", 1, "w1", 1)["lit"]
+        last = site.head()
+        server.stop()
+        client.skip()
+        body = {"wager_id": "w2", "round": 1, "amount_cents": 200, "ante": True}
+        client.say("tables/t1/pads/2/wager", body)
+        for table in TABLES:
+            client.wait(f"tables/{table}/state", lambda s: s["suspended"] == "store")
+        site.stop()
+        client.wait("jackpots/main/controller", lambda c: c["state"] == "offline")
+        assert {client.last(f"tables/{table}/state")["suspended"] for table in TABLES} == {"store"}
+        assert client.last("jackpots/main/meter")["state"] == "suspended"
+
+        server.start()
+        client.skip()
+        site.start()
+        assert client.lamp("t1", 2, "w2")["answer"]["reason"] == "table_suspended"
+        first = [(e.type, e.table, e.data["cause"]) for e in site.events()[last : last + 3]]
+        assert sorted(first) == [(EventType.TABLE_SUSPENDED, table, "store") for table in TABLES]
+        site.kill()  # before anybody hears of it
+        for table in TABLES:
+            client.say(f"tables/{table}/state", client.last(f"tables/{table}/state"), retain=True)
+        site.start()
+        for table in TABLES:
+            assert site.act(f"tables/{table}/resume", {"note": "the store is back"}) == (200, {})
+        stale = {table: client.last(f"tables/{table}/state") for table in TABLES}
+        assert site.stop() == 0
+        for table in TABLES:  # as if the broker had not heard of it
+            client.say(f"tables/{table}/state", {**stale[table], "suspended": "store", "seq": last}, retain=True)
+        client.skip()
+        site.start()
+        assert client.wager("t1", 2, "w2", 1)["answer"]["verdict"] == "accepted"
+        assert not [row for row in site.answer("tables") if row["suspended"]]
+
+
+def test_a_pad_that_goes_silent_at_a_suspended_table_is_on_record_and_told_of_once(floor, mosquitto_port, new_pad):
+    site, client = floor
+    pad = new_pad(mosquitto_port, site, "t1", 3)
+    client.command("t1", "c1", "open_round")
+    assert client.wager("t1", 3, "w3", 1)["lit"]
+    client.command("t1", "c2", "report_malfunction", equipment="shoe", note="jammed")
+    client.wait("tables/t1/state", lambda s: s["suspended"] == "dealer_report")
+    pad.die()
+    client.wait("tables/t1/pads/3/status", lambda status: status == OFFLINE)
+    causes = ["dealer_report", "pad_offline"]
+    wait_until(lambda: suspensions(site) == causes, "the second cause")
+    assert client.last("tables/t1/state")["suspended"] == "dealer_report"
+    assert site.act("tables/t1/resume", {"note": "both seen to"}) == (200, {})
+    client.say("tables/t1/pads/3/status", OFFLINE, retain=True)  # what a new connection would hear
+    assert client.wager("t1", 4, "w4", 1)["lit"]
+    assert suspensions(site) == causes
+
+
+def suspensions(site):
+    return [e.data["cause"] for e in site.events() if e.type is EventType.TABLE_SUSPENDED]
 
 
 def test_a_display_that_contradicts_the_meter_for_more_than_30_seconds_suspends_the_tables(floor):

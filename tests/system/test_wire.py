@@ -211,6 +211,88 @@ def test_wagers_sent_while_the_controller_is_away_are_answered_when_it_is_back(f
     assert site.answer("rounds")[0]["wagers"] == 7
 
 
+def test_whatever_waits_at_the_broker_is_answered_when_the_controller_is_back(floor):
+    site, client = floor
+    client.command("t1", "c1", "open_round")
+    client.wager("t1", 1, "w1", 1)
+    site.kill()
+    client.skip()
+    for box in range(1, 8):
+        client.say(f"tables/t1/pads/{box}/wager", {"wager_id": f"malformed-{box}", "round": "1"})
+    client.say("tables/t1/pads/1/wager", {"wager_id": "w1", "round": 1, "amount_cents": 200, "ante": True})
+    client.say("tables/t1/pads/99/wager", {"wager_id": "w99", "round": 1, "amount_cents": 200, "ante": True})
+    client.say("tables/t1/dealer/command", {"command_id": "c2", "type": "deal_again"})
+    client.say("tables/t1/dealer/command", {"command_id": "c1", "type": "open_round"})
+    site.start()
+    for box in range(1, 8):
+        assert client.lamp("t1", box, f"malformed-{box}")["answer"]["reason"] == "malformed"
+    assert client.lamp("t1", 1, "w1")["answer"]["verdict"] == "accepted"
+    assert client.lamp("t1", 99, "w99")["answer"]["reason"] == "unknown_box"
+    replies = {reply["command_id"]: reply for topic, reply in client.all if topic == "tables/t1/dealer/reply"}
+    assert (replies["c2"]["error"], replies["c1"]["ok"]) == ("malformed", True)
+
+
+def test_a_box_that_is_no_plain_number_is_not_answered(one_floor):
+    _, client = one_floor
+    body = {"wager_id": "odd", "round": 1, "amount_cents": 200, "ante": True}
+    for box in ("03", "1e1", "-1", "x", "٣"):
+        client.say(f"tables/t1/pads/{box}/wager", body)
+    big = "9" * 30
+    client.say(f"tables/t1/pads/{big}/wager", body)
+    assert client.lamp("t1", big, "odd")["answer"]["reason"] == "unknown_box"
+    odd = [topic for topic, lamp in client.all if lamp and topic.endswith("/lamp") and lamp["answer"]]
+    assert not [topic for topic in odd if topic.split("/")[3] in ("03", "1e1", "-1", "x", "٣")]
+
+
+def test_nothing_is_retained_of_a_table_that_was_removed(floor, port, new_client):
+    site, client = floor
+    client.command("t3", "c1", "open_round")
+    for box in (2, 99):
+        client.wager("t3", box, f"w{box}", 1)
+    client.command("t3", "c2", "void_round", round=1, reason="the table is moved")
+    assert site.act("tables/t3/unlink", {"reason": "moved"})[0] == 200
+    client.wait("tables/t2/state")
+    assert client.wager("t2", 1, "w1", 1)["answer"]  # what was cleared before this was cleared
+    late = new_client(port, site.id, "tables/t3/#", "jackpots/main/#")
+    late.wait("jackpots/main/controller")
+    assert [(topic, body) for topic, body in late.all if topic.startswith("tables/t3/")] == []
+
+
+def test_an_approved_configuration_is_in_the_state_of_every_table(floor):
+    site, client = floor
+    client.command("t1", "c1", "open_round")
+    proposed = site.act("configs", {"wager_cents": 500, "reason": "season"})[1]["proposal"]
+    assert site.act(f"configs/main/{proposed}/approve", token=1)[0] == 200
+    assert client.wait("tables/t2/state", lambda s: s["wager_cents"] == 500)["phase"] == "idle"
+    assert client.last("tables/t1/state")["wager_cents"] == 200  # its round is played as it was opened
+
+
+def test_an_epoch_that_is_none_harms_nobody(floor):
+    site, client = floor
+    epoch = client.wait("jackpots/main/controller", lambda c: c["state"] == "online")["epoch"]
+    client.say("jackpots/main/controller", {"state": "online", "epoch": 2**70}, retain=True)
+    client.wait("jackpots/main/controller", lambda c: c["epoch"] == 2**70)
+    client.wait("jackpots/main/controller", lambda c: c == {"state": "online", "epoch": epoch})
+    client.say("jackpots/main/controller", {"state": "online", "epoch": 2**53 - 1}, retain=True)
+    client.wait("jackpots/main/controller", lambda c: c == {"state": "online", "epoch": 2**53})
+    assert client.command("t1", "c1", "open_round")["ok"]
+    assert client.wager("t1", 1, "w1", 1)["lit"]
+    assert site.stop() == 0
+    assert site.verified()
+
+
+def test_a_reason_longer_than_a_payload_is_told_in_brief_and_kept_whole(floor):
+    site, client = floor
+    client.command("t1", "c1", "open_round")
+    client.wager("t1", 1, "w1", 1)
+    reason = "\x01" * 600
+    assert client.command("t1", "c2", "void_hand", round=1, box=1, reason=reason)["ok"]
+    lamp = client.wager("t1", 1, "w1", 1)
+    assert (lamp["answer"]["verdict"], lamp["answer"]["reason"][:399]) == ("returned", reason[:399])
+    assert len(json.dumps(lamp)) < 4_096
+    assert site.events()[-1].data["reason"] == reason
+
+
 def test_a_killed_controller_is_announced_by_its_will_and_a_late_will_is_contradicted(floor):
     site, client = floor
     epoch = client.wait("jackpots/main/controller", lambda c: c["state"] == "online")["epoch"]

@@ -17,6 +17,7 @@ from jackpot.core.commands import CONTROLLER
 from jackpot.core.site import StartSoftware
 from jackpot.store.book import SiteBook
 from jackpot.store.database import Database
+from jackpot.store.errors import StoreError
 from jackpot.store.notes import Signer
 from jackpot.store.schema import migrate
 from jackpot.watch import trail as trails
@@ -50,6 +51,7 @@ class Heard:
 
     async def _hear(self, verified):
         self.wrong.append(verified)
+        return True
 
     @asynccontextmanager
     async def running(self):
@@ -92,9 +94,8 @@ def test_every_chain_is_verified_at_first_and_what_is_new_from_then_on(site):
             assert not heard.watch.found["site"].whole
             assert (value(metrics.VERIFIED_SEQ, "site"), value(metrics.AUDIT_WRONG, "site")) == (2, 0)
             assert value(metrics.VERIFIED_AT, "site") > 1_700_000_000
-            heard.watch.ask_for_all()
-            await heard.until(lambda: heard.watch.found["site"].whole)
-            assert heard.wrong == []
+            (found,) = await heard.watch.verify_now()
+            assert (found.chain, found.problem, heard.wrong) == ("site", None, [])
 
     asyncio.run(run())
 
@@ -113,6 +114,87 @@ def test_what_is_wrong_is_told_once_and_counted_until_it_is_mended(site):
             assert value(metrics.AUDIT_WRONG, "site") == 1
 
     asyncio.run(run())
+
+
+def tamper(site, mend=False):
+    """Change what only a look at everything compares: the ids of commands."""
+    with site.chain.database.transaction() as connection:
+        connection.execute(text("DELETE FROM commands") if mend else text(STRAY))
+
+
+STRAY = "INSERT INTO commands (chain, table_id, command_id, digest, answer, seq) VALUES ('site', '', 'x', 'd', '{}', 1)"
+
+
+def test_what_is_found_because_somebody_asked_is_told_like_everything_and_only_all_of_it_can_mend_it(site):
+    async def run():
+        add(site, "1.0")
+        async with Heard(site).running() as heard:
+            await heard.until(lambda: heard.events() == 1)
+            tamper(site)
+            (found,) = await heard.watch.verify_now("site")
+            assert found.problem
+            assert (value(metrics.AUDIT_WRONG, "site"), heard.wrong) == (1, [found])
+            looked = value(metrics.VERIFICATION_SECONDS, "site", "new")
+            await heard.until(lambda: value(metrics.VERIFICATION_SECONDS, "site", "new") != looked)
+            assert heard.watch.found["site"].verified == found
+            assert value(metrics.AUDIT_WRONG, "site") == 1
+            tamper(site, mend=True)
+            (found,) = await heard.watch.verify_now()
+            assert found.problem is None
+            assert (value(metrics.AUDIT_WRONG, "site"), heard.watch.found["site"].verified) == (0, found)
+
+    asyncio.run(run())
+
+
+def test_what_nobody_could_be_told_of_is_told_again_at_the_next_look(site):
+    async def run():
+        add(site, "1.0")
+        tamper(site)
+        heard, deaf = Heard(site), [False, False, True]
+
+        async def hear(verified):
+            heard.wrong.append(verified)
+            return deaf.pop(0)
+
+        heard.watch._wrong = hear
+        for _ in range(5):
+            await heard.watch.verify_now()
+        assert (len(heard.wrong), deaf) == (3, [])
+
+    asyncio.run(run())
+
+
+def test_a_store_that_cannot_be_read_is_an_error_to_whoever_asked(site):
+    async def run():
+        add(site, "1.0")
+        with site.chain.database.transaction() as connection:
+            connection.execute(text("ALTER TABLE checkpoints RENAME TO elsewhere"))
+        with pytest.raises(StoreError, match="checkpoints"):
+            await Heard(site).watch.verify_now()
+
+    asyncio.run(run())
+
+
+def test_a_verification_that_nobody_waits_for_is_ended(site, monkeypatch):
+    started = []
+    start = asyncio.create_subprocess_exec
+
+    async def begin(*arguments, **options):
+        started.append(await start(*arguments, **options))
+        return started[-1]
+
+    monkeypatch.setattr(trails.asyncio, "create_subprocess_exec", begin)
+
+    async def run():
+        add(site, "1.0")
+        heard = Heard(site)
+        asked = asyncio.create_task(heard.watch.verify_now())
+        await heard.until(lambda: started)
+        asked.cancel()
+        await asyncio.gather(asked, return_exceptions=True)
+
+    asyncio.run(run())
+    assert not lives(started[0].pid)
 
 
 def test_a_store_that_is_away_is_counted_and_verified_when_it_is_back(site, tmp_path):
@@ -160,6 +242,7 @@ def test_a_fault_of_the_watch_ends_nothing(site, monkeypatch):
             await super()._hear(verified)
             if faults:
                 raise faults.pop()
+            return True
 
     async def run():
         add(site, "1.0")

@@ -5,6 +5,8 @@ import json
 import time
 from http.cookies import SimpleCookie
 
+from machinery import wait_until
+
 ROYAL = ["As", "Ks", "Qs", "Js", "Ts"]
 NEARLY = ["Ah", "Ks", "Qs", "Js", "Ts"]
 STRAIGHT_FLUSH = ["8d", "7d", "6d", "5d", "4d"]
@@ -18,7 +20,7 @@ class Dealer:
 
     def __init__(self, client, table):
         self.client, self.table = client, table
-        self.number = client.last(f"tables/{table}/state")["round"]
+        self.number = wait_until(lambda: client.last(f"tables/{table}/state"), "the table's state")["round"]
 
     def open(self, *boxes):
         self.number += 1

@@ -127,10 +127,12 @@ def test_keys_hold_across_a_restart_for_a_table_a_jackpot_and_the_site(own_api):
     heads = api.get("/jackpots/main")["seq"], api.get("/audit?chain=site&limit=1")["rows"][0]["seq"]
     for (path, body, role), answered in zip(asked, first, strict=True):
         again = api.post(path, body, role, f"key of {path}")
-        if "token" in answered:
-            assert again["token"] is None
+        secret = {"token", "half"} & answered.keys()
+        if secret:
+            (secret,) = secret
+            assert again[secret] is None
             assert "told once" in again["note"]
-            assert {**again, "token": token, "note": answered["note"]} == answered
+            assert {**again, secret: answered[secret], "note": answered["note"]} == answered
         else:
             assert again == answered, path
         if body:
@@ -241,4 +243,4 @@ def test_all_of_it_verifies(api):
     assert found["ok"], found
     assert {row["chain"] for row in found["chains"]} == {"main", "site"}
     last = {row["chains"][0]["chain"]: row for row in api.get("/audit/verified")}
-    assert last["main"]["at"] == found["at"]
+    assert last["main"]["at"] >= found["at"]

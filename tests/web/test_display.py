@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 import pytest
 from browser import serious_findings, wait_for
-from machinery import Client, Site
+from machinery import Client, Site, wait_until
 
 from jackpot.web.words import money
 
@@ -82,7 +82,7 @@ class Table:
 
     def __init__(self, client, name):
         self.client, self.name = client, name
-        self.number = client.last(f"tables/{name}/state")["round"]
+        self.number = wait_until(lambda: client.last(f"tables/{name}/state"), "the table's state")["round"]
 
     def open(self, boxes=range(1, 8)):
         self.number += 1

@@ -39,11 +39,15 @@ def test_a_token_lasts_a_year_unless_it_is_said_otherwise(api):
 def test_one_manager_alone_never_makes_a_manager(api):
     name = unique("moe")
     assert api.refused("/operators", {"name": name, "role": "manager"})[0] == 422
-    assert api.post(f"/operators/{name}/propose") == {"waiting": name}
+    one = api.post(f"/operators/{name}/propose")
+    assert one["operator"] == name
     assert {"name": name, "what": "add", "by": "manager1"} in api.get("/operators/proposals")
     assert api.refused(f"/operators/{name}/approve", {}) == (403, "same_person")
-    told = api.post(f"/operators/{name}/approve", {}, "second")
-    assert api.client(told["token"]).get("/api/v1/session").json()["role"] == "manager"
+    other = api.post(f"/operators/{name}/approve", {}, "second")
+    for known in (one["half"], other["half"]):  # neither of the two knows a token
+        assert not can_read(api, known)
+    token = f"{one['half']}.{other['half']}"
+    assert api.client(token).get("/api/v1/session").json()["role"] == "manager"
     assert api.refused(f"/operators/{name}/approve", {}, "second") == (404, "unknown_proposal")
     entries = api.entries("operator_added", "manager_proposed")
     assert [(kind, actor, data["name"]) for kind, actor, data in entries[:2]] == [
@@ -75,7 +79,7 @@ def test_everybody_renews_their_own_token_and_the_old_one_is_worth_nothing(api):
 
 def test_a_managers_lost_token_takes_two_managers(api):
     assert api.refused("/operators/manager2/renew", {}) == (403, "forbidden")
-    assert api.post("/operators/manager2/propose") == {"waiting": "manager2"}
+    assert api.post("/operators/manager2/propose")["operator"] == "manager2"
     assert {"name": "manager2", "what": "renew", "by": "manager1"} in api.get("/operators/proposals")
     assert api.refused("/operators/manager2/approve", {}) == (403, "same_person")
     api.post("/operators/manager2/withdraw", {"reason": "found again"})

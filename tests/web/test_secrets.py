@@ -10,8 +10,8 @@ def test_no_secret_is_logged_or_stored(own_api):
     secrets = dict(api.tokens)
     added = api.post("/operators", {"name": "bea", "role": "supervisor"}, key="idempotency key of bea")
     secrets["added"] = added["token"]
-    api.post("/operators/moe/propose")
-    secrets["approved"] = api.post("/operators/moe/approve", {}, "second", "k2")["token"]
+    secrets["proposed"] = api.post("/operators/moe/propose")["half"]
+    secrets["approved"] = api.post("/operators/moe/approve", {}, "second", "k2")["half"]
     browser = Browser(api, secrets["added"])
     secrets |= {"session": browser.client.cookies["jackpot-session"], "csrf": browser.csrf}
     assert browser.post("/tables/t1/resume", {}).status_code == 409

@@ -40,6 +40,29 @@ def test_a_display_that_repeats_a_wrong_amount_does_not_begin_anew(displays):
     assert displays.overdue(at=1.1 + MISMATCH_SECONDS) == [("d1", shown(999))]
 
 
+@pytest.mark.parametrize("mark", [(1, 10**6), (2, 1), (10**6, 10**6)])
+def test_a_display_that_claims_a_meter_to_come_is_not_believed(displays, mark):
+    epoch, seq = mark
+    displays.show("d1", shown(999_999, seq, epoch), at=1.0)
+    assert not displays.is_right("d1")
+    assert displays.overdue(at=1.1 + MISMATCH_SECONDS)
+
+
+def test_a_display_that_could_not_be_told_of_is_told_of_again(displays):
+    displays.show("d1", shown(999), at=1.0)
+    for at in (40.0, 41.0):
+        assert displays.overdue(at) == [("d1", shown(999))]
+        displays.tell_again("d1")
+
+
+def test_a_meter_from_before_this_controller_is_not_judged(displays):
+    displays.publish(Mark(3, 9), 2_000, at=0.0)
+    fresh = Displays()
+    fresh.publish(Mark(3, 9), 2_000, at=0.0)
+    fresh.show("d1", shown(1_500, seq=8, epoch=2), at=1.0)
+    assert fresh.is_right("d1")
+
+
 def test_a_display_that_stays_behind_is_told_of_thirty_seconds_after_the_meter_moved_on(displays):
     displays.show("d1", shown(1_000), at=1.0)
     displays.publish(Mark(1, 2), 1_140, at=100.0)

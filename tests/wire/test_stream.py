@@ -16,6 +16,7 @@ from jackpot.wire.session import Address, Session
 from jackpot.wire.stream import Letter
 
 LIMIT_SECONDS = 10
+PINGREQ = 0xC0
 CONNACK = {4: b"\x20\x02\0\0", 5: b"\x20\x06\0\0\x03\x21\0\x02"}
 """MQTT 5's says that two messages may be unacknowledged."""
 
@@ -58,7 +59,10 @@ class Broker:
 
 
 @asynccontextmanager
-async def connected(letters: list[Letter], version: int = 4) -> AsyncIterator[tuple[Session, Broker]]:
+async def connected(
+    letters: list[Letter], version: int = 4, behind: bytes = b"", on_lost: Callable[[], None] = lambda: None
+) -> AsyncIterator[tuple[Session, Broker]]:
+    """A session with a broker that says what is `behind` its CONNACK in the same breath."""
     arrived: asyncio.Queue[Broker] = asyncio.Queue()
     ready = asyncio.Event()
     writers: list[asyncio.StreamWriter] = []
@@ -67,15 +71,16 @@ async def connected(letters: list[Letter], version: int = 4) -> AsyncIterator[tu
         broker = Broker(reader, writer)
         writers.append(writer)
         await broker.packet()
-        await broker.say(CONNACK[version])
+        await broker.say(CONNACK[version] + behind)
         arrived.put_nowait(broker)
 
     async def begun() -> None:
+        assert not letters, "nothing is taken before it can be answered"
         ready.set()
 
     server = await asyncio.start_server(accept, "127.0.0.1", 0)
     address = Address("127.0.0.1", server.sockets[0].getsockname()[1], version=version)
-    session = Session(address, "tested", on_letter=letters.append, on_connect=begun)
+    session = Session(address, "tested", on_letter=letters.append, on_connect=begun, on_lost=on_lost)
     running = asyncio.create_task(session.run())
     try:
         async with asyncio.timeout(LIMIT_SECONDS):
@@ -219,5 +224,52 @@ def test_writing_beside_the_library_leaves_no_watch_on_the_socket_behind() -> No
             assert loop._selector.get_key(socket).events == selectors.EVENT_READ
             waiting.cancel()
             asking.close()
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize("version", [4, 5])
+def test_what_comes_right_behind_the_connection_is_taken_when_it_can_be_answered(version: int) -> None:
+    async def run() -> None:
+        letters: list[Letter] = []
+        async with connected(letters, version, behind=publish("t/1", b"early", 7, version)) as (session, broker):
+            await until(lambda: bool(letters))
+            assert session.publish("answer", b"heard")
+            session.acknowledge(letters[0])
+            first, body = await broker.packet()
+            assert (first & 0xF0, body[2:8]) == (0x30, b"answer")
+            assert (await broker.packet())[1][:2] == b"\0\x07"
+
+    asyncio.run(run())
+
+
+def test_a_broker_that_says_nothing_any_more_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("jackpot.wire.session.KEEPALIVE_SECONDS", 1)
+
+    async def run() -> None:
+        lost: list[bool] = []
+        async with connected([], on_lost=lambda: lost.append(True)) as (_, broker):
+            assert (await broker.packet())[0] == PINGREQ
+            await until(lambda: bool(lost))
+
+    asyncio.run(run())
+
+
+def test_a_broker_that_has_much_to_say_may_answer_a_ping_late(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("jackpot.wire.session.KEEPALIVE_SECONDS", 1)
+
+    async def run() -> None:
+        letters: list[Letter] = []
+        lost: list[bool] = []
+        async with connected(letters, on_lost=lambda: lost.append(True)) as (_, broker):
+            pings = 0
+            while pings < 3:  # none of which is answered
+                await broker.say(publish("t/1", b"news", 1))
+                try:
+                    async with asyncio.timeout(0.1):
+                        pings += (await broker.packet())[0] == PINGREQ
+                except TimeoutError:
+                    continue
+            assert not lost
 
     asyncio.run(run())

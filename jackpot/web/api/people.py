@@ -17,6 +17,8 @@ from jackpot.web.api.kinds import Body, Days, Id, OperatorPath, Reason, Time, To
 
 router = APIRouter(prefix="/api/v1", tags=["operators"])
 
+_TOLD_ONCE = "it was told once, in the first answer"
+
 
 class ToldOperator(Told):
     """An operator, and when their token ends; null where it never does."""
@@ -64,10 +66,12 @@ class NewToken(Told):
     note: Annotated[str, Field(description="what to do with it, or why it is not here")]
 
 
-class WaitsNow(Told):
-    """Who waits for a second manager now."""
+class HalfToken(Told):
+    """One half of a manager's token, told once; another manager is told the other, and nobody but its owner both."""
 
-    waiting: str
+    operator: str
+    half: Annotated[str | None, Field(description="null in the answer to a repeat of the same request")]
+    note: Annotated[str, Field(description="what to do with it, or why it is not here")]
 
 
 class WithdrawnManager(Told):
@@ -110,18 +114,18 @@ async def add(body: NewOperator, act: ByManager) -> NewToken:
 
 
 @router.post("/operators/{name}/propose")
-async def propose(name: OperatorPath, act: ByManager) -> WaitsNow:
-    """Propose a new manager, or a new token for a manager who has lost theirs; another manager approves it."""
-    await act.at_site(ProposeManager, name)
-    return WaitsNow(waiting=name)
+async def propose(name: OperatorPath, act: ByManager) -> HalfToken:
+    """Propose a new manager, or a new token for one who has lost theirs: you are told half of it, once."""
+    fresh = new_token()
+    return _half(await act.at_site(ProposeManager, name, token_hash(fresh), said=(name,)), fresh)
 
 
 @router.post("/operators/{name}/approve")
-async def approve(name: OperatorPath, body: Lifetime, act: ByManager) -> NewToken:
-    """Approve a manager whom another manager proposed; their token is told once, and they renew it themselves."""
+async def approve(name: OperatorPath, body: Lifetime, act: ByManager) -> HalfToken:
+    """Approve a manager whom another manager proposed: you are told the other half of their token, once."""
     fresh = new_token()
     fields = (name, token_hash(fresh), in_days(body.days))
-    return _token(await act.at_site(ApproveManager, *fields, said=(name, body.days)), fresh)
+    return _half(await act.at_site(ApproveManager, *fields, said=(name, body.days)), fresh)
 
 
 @router.post("/operators/{name}/withdraw")
@@ -146,10 +150,16 @@ async def revoke(name: OperatorPath, body: Why, act: ByManager) -> Revoked:
     return Revoked(revoked=name)
 
 
+def _half(decision: SiteDecision, fresh: str) -> HalfToken:
+    first = decision.event is not None
+    note = "half of a token, shown once: hand it over yourself" if first else _TOLD_ONCE
+    return HalfToken(operator=decision.answer["operator"], half=fresh if first else None, note=note)
+
+
 def _token(decision: SiteDecision, fresh: str) -> NewToken:
     """A repeat did not make the fresh token anything: only the first answer has one."""
     first = decision.event is not None
-    note = "shown once: hand it over and forget it" if first else "it was told once, in the first answer: renew it"
+    note = "shown once: hand it over and forget it" if first else f"{_TOLD_ONCE}: renew it"
     return NewToken(
         operator=decision.answer["operator"],
         expires_at=decision.answer["expires_at"],

@@ -107,10 +107,11 @@ async def verify(_caller: Auditor, floor: At, chain: ChainQuery = None) -> ToldV
 @router.get("/audit/verified")
 async def verified(_caller: Auditor, floor: At) -> list[ToldVerification]:
     """What the last verification of each chain found, since the controller began; nothing is verified anew."""
-    last = floor.verification.last
     return [
-        ToldVerification(at=at, ok=row.problem is None, chains=[ToldVerified(**row._asdict())])
-        for at, row in last.values()
+        ToldVerification(
+            at=found.at, ok=found.verified.problem is None, chains=[ToldVerified(**found.verified._asdict())]
+        )
+        for found in floor.verification.last.values()
     ]
 
 

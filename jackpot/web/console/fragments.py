@@ -42,7 +42,10 @@ def pending(board: Board) -> str:
 
 
 def waiting(board: Board) -> str:
-    """All that waits for somebody: prizes to confirm, suspended tables, proposals."""
+    """All that waits for somebody: prizes to confirm, suspended tables, proposals.
+
+    It also tells how many proposals there were: one that was made and approved between two looks changes pages, too.
+    """
     suspended = [table for table in _tables(board) if table.suspended]
     return rendered(
         "console/waiting.html",
@@ -50,6 +53,7 @@ def waiting(board: Board) -> str:
         rounds=_pending(board),
         suspended=suspended,
         proposals=list(board.jackpot.proposals.values()),
+        decided=board.jackpot.next_proposal - 1 - len(board.jackpot.proposals),
         store_failed=board.store_failed,
         connected=board.connected,
     )

@@ -24,7 +24,7 @@ export function ask(button, done) {
     problem.textContent = "";
     try {
       const answer = await act(path, form, method, key, said(form));
-      if ("token" in answer) showToken(answer, button);
+      if ("token" in answer || "half" in answer) showToken(answer, button);
       else dialog.close();
       done(answer);
     } catch (error) {
@@ -88,15 +88,16 @@ function correction(box, was) {
   return row;
 }
 
-/** A token is told once: it stays until whoever asked for it has taken it down. */
+/** A token, or a half of one, is told once: it stays until whoever asked for it has taken it down. */
 function showToken(answer, button) {
+  const secret = answer.token ?? answer.half;
+  const what = "half" in answer ? `Your half of the token of ${answer.operator}` : `The token of ${answer.operator}`;
   const box = document.createElement("div");
-  const heading = Object.assign(document.createElement("h2"), { id: "ask-title", textContent: `The token of ${answer.operator}` });
-  const token = Object.assign(document.createElement("input"), { value: answer.token ?? "", hidden: !answer.token, readOnly: true, className: "token" });
-  token.setAttribute("aria-label", "Token");
-  const told = answer.token ? `It is shown once, here. It ends on ${answer.expires_at.slice(0, 10)}.` : `Not here: ${answer.note}.`;
-  const note = Object.assign(document.createElement("p"), { textContent: told });
-  const close = Object.assign(document.createElement("button"), { className: "primary", textContent: answer.token ? "I have taken it down" : "Close" });
+  const heading = Object.assign(document.createElement("h2"), { id: "ask-title", textContent: what });
+  const token = Object.assign(document.createElement("input"), { value: secret ?? "", hidden: !secret, readOnly: true, className: "token" });
+  token.setAttribute("aria-label", "half" in answer ? "Half of a token" : "Token");
+  const note = Object.assign(document.createElement("p"), { textContent: secret ? explained(answer) : `Not here: ${answer.note}.` });
+  const close = Object.assign(document.createElement("button"), { className: "primary", textContent: secret ? "I have taken it down" : "Close" });
   close.addEventListener("click", () => {
     dialog.close();
     if (button.dataset.then === "reload") location.reload();
@@ -104,4 +105,9 @@ function showToken(answer, button) {
   box.append(heading, note, token, close);
   dialog.replaceChildren(box);
   token.select();
+}
+
+function explained(answer) {
+  if ("token" in answer) return `It is shown once, here. It ends on ${answer.expires_at.slice(0, 10)}.`;
+  return "It is shown once, here. Hand it over yourself: they sign in with both halves and a dot between, yours and the other manager’s.";
 }

@@ -14,12 +14,12 @@ const known = new Map(); // what was last heard, by the fragment's name
 /** Put a fragment in its place; parts of the page that depend on it are old then. */
 function place(body, name) {
   const text = JSON.stringify(body);
-  if (known.get(name) === text) return;
   const isFirst = !known.has(name);
+  const isOld = known.get(name) === text; // and yet a part may have been fetched while it was something else
   known.set(name, text);
   const target = document.querySelector(`[data-live="${CSS.escape(name)}"]`);
   if (target && isFirst && shows(target, body ?? "")) return;
-  if (target) swap(target, body ?? "");
+  if (target && !isOld) swap(target, body ?? "");
   changed(name);
 }
 
@@ -60,7 +60,7 @@ document.addEventListener("click", (event) => {
   if (!button) return;
   ask(button, (answer) => {
     tell(`Done: ${button.dataset.title}.`);
-    if (answer?.token === undefined) follow(button.dataset.then);
+    if (!("token" in answer || "half" in answer)) follow(button.dataset.then);
   });
 });
 
