@@ -20,6 +20,7 @@ from jackpot.core.commands import CONTROLLER
 from jackpot.core.notices import Notice, NoticeType
 from jackpot.core.site import StartSoftware
 from jackpot.identity import owner, software_digest, software_version
+from jackpot.notify.floors import tell_low_reserves
 from jackpot.notify.hook import Hook
 from jackpot.notify.sender import Sender
 from jackpot.settings import Settings, listen_address
@@ -166,7 +167,11 @@ class Controller:
         """Check the schema, record which software this is, and say which jackpots there are."""
         require_head(database)
         keeper = SiteKeeper(database, owner(), partial(write_checkpoint, database, SITE, self._signer))
-        keeper.ask(StartSoftware(now(), CONTROLLER, software_version(), software_digest())).result()
+        notified = self._settings.notified
+        if notified is not None:
+            tell_low_reserves(database, notified)
+        floor_cents = notified.reserve_floor_cents if notified is not None else 0
+        keeper.ask(StartSoftware(now(), CONTROLLER, software_version(), software_digest(), floor_cents)).result()
         self._site = keeper
         metrics.AUDIT_SEQ.labels(SITE).set_function(lambda: keeper.seq)
         return keeper.site.jackpots

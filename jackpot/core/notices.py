@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple
 
 from jackpot.core.events import Event, EventType
 from jackpot.core.ledger import Account, Balances
-from jackpot.core.state import PayoutStatus
+from jackpot.core.state import Jackpot, PayoutStatus
 
 
 class NoticeType(StrEnum):
@@ -58,12 +58,24 @@ def notices_of(
             data = {"advanced_cents": owed_after - owed, "owed_cents": owed_after}
             told.append(_notice(NoticeType.HOUSE_ADVANCED, event, **data))
         if reserve >= reserve_floor_cents > reserve_after:
-            data = {"reserve_cents": reserve_after, "reserve_floor_cents": reserve_floor_cents}
-            told.append(_notice(NoticeType.RESERVE_LOW, event, **data))
+            told.append(_notice(NoticeType.RESERVE_LOW, event, **_low(reserve_after, reserve_floor_cents)))
         if told:
             found.append((place, told))
         reserve, owed = reserve_after, owed_after
     return found
+
+
+def found_low(jackpot: Jackpot, at: str, floor_before_cents: int, reserve_floor_cents: int) -> Notice | None:
+    """What a raised floor tells of a reserve that it finds below it; what was below the former one is known."""
+    reserve = jackpot.balances[Account.RESERVE]
+    if jackpot.retired or not floor_before_cents <= reserve < reserve_floor_cents:
+        return None
+    data = {"table": None, "round": None, **_low(reserve, reserve_floor_cents)}
+    return Notice(NoticeType.RESERVE_LOW, at, data)
+
+
+def _low(reserve_cents: int, reserve_floor_cents: int) -> dict[str, int]:
+    return {"reserve_cents": reserve_cents, "reserve_floor_cents": reserve_floor_cents}
 
 
 def _floor(event: Event) -> Iterator[Notice]:

@@ -158,12 +158,16 @@ class AddTable(NamedTuple):
 
 
 class StartSoftware(NamedTuple):
-    """The controller records which software it is; a changed digest is a modification an auditor will ask about."""
+    """The controller records which software it is; a changed digest is a modification an auditor will ask about.
+
+    With it the floor of the reserve that supervisors are told of from now on, so that the next start knows.
+    """
 
     at: str
     actor: Actor
     version: str
     digest: str
+    reserve_floor_cents: int = 0
 
 
 class SignIn(NamedTuple):
@@ -365,7 +369,8 @@ def _add_table(site: Site, asked: AddTable) -> SiteEvent:
 
 
 def _start_software(_site: Site, asked: StartSoftware) -> SiteEvent:
-    return _event(asked, SiteEventType.SOFTWARE_STARTED, version=asked.version, digest=asked.digest)
+    data = {"version": asked.version, "digest": asked.digest, "reserve_floor_cents": asked.reserve_floor_cents}
+    return _event(asked, SiteEventType.SOFTWARE_STARTED, **data)
 
 
 def _add_operator(site: Site, asked: AddOperator) -> SiteEvent:

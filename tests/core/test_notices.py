@@ -5,7 +5,7 @@ from floor import AT, DEALER, FLUSH, ROYALS, STRAIGHT_FLUSHES, SUPERVISOR, Floor
 
 from jackpot.core.commands import ReportMalfunction, ResumeTable
 from jackpot.core.ledger import NOTHING
-from jackpot.core.notices import notices_of
+from jackpot.core.notices import found_low, notices_of
 
 
 class Told:
@@ -109,6 +109,21 @@ def test_exactly_the_floor_is_not_below_it_and_no_floor_is_none():
     nobody = Told(jackpot=1_000_000, reserve=10_000)
     nobody.floor.play({1: FLUSH})
     assert nobody.news() == []
+
+
+@pytest.mark.parametrize(
+    ("before", "floor", "told"),
+    [(0, 2_000_001, True), (0, 2_000_000, False), (2_000_000, 3_000_000, True), (2_000_001, 3_000_000, False),
+     (3_000_000, 2_500_000, False), (0, 0, False)],
+)  # fmt: skip
+def test_a_floor_that_is_raised_above_the_reserve_tells_of_it_once(before, floor, told):
+    held = Floor(reserve=2_000_000).jackpot
+    found = found_low(held, AT, before, floor)
+    assert (found is not None) == told
+    if found is not None:
+        data = {"table": None, "round": None, "reserve_cents": 2_000_000, "reserve_floor_cents": floor}
+        assert (found.type, found.data) == ("reserve.low", data)
+    assert found_low(held._replace(retired=True), AT, before, floor) is None
 
 
 @pytest.mark.parametrize("wagers", [0, 1, 500])

@@ -98,6 +98,31 @@ def test_a_pending_win_a_malfunction_an_advance_and_a_low_reserve_are_told(new_f
     assert "/pit" not in site.log
 
 
+def test_a_floor_above_the_reserve_is_told_of_at_the_start_once_for_each_time_it_is_raised(new_floor, receiver):
+    site, client = new_floor(receiver.port)
+
+    def start_with(floor_cents, **settings):
+        site.stop()
+        site.settings |= {"RESERVE_FLOOR_CENTS": floor_cents, **settings}
+        site.start()
+
+    start_with(3_000_000)
+    (low,) = receiver.wait(1)
+    wait_until(lambda: waiting(site) == 0)
+    assert (low.told["type"], low.told["data"]["seq"]) == ("reserve.low", site.head())
+    assert (low.told["data"]["reserve_cents"], low.told["data"]["reserve_floor_cents"]) == (2_000_000, 3_000_000)
+    start_with(3_000_000)  # nothing changed
+    start_with(4_000_000)  # it was below already
+    start_with(1_000)
+    malfunction(client, "t1")
+    assert types(receiver.wait(2)) == ["reserve.low", "table.suspended"]
+    start_with(2_000_001)
+    assert types(receiver.wait(3))[2:] == ["reserve.low"]
+    wait_until(lambda: waiting(site) == 0)
+    assert len({post.id for post in receiver.posts}) == len(receiver.posts) == 3
+    assert site.verified()
+
+
 def test_after_500s_and_a_kill_everything_is_told_with_one_id_each(new_floor, receiver):
     receiver.answers = [500] * 1_000
     site, client = new_floor(receiver.port)
