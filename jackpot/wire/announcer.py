@@ -63,8 +63,12 @@ class Announcer:
         self._publish = publish
 
     def remember_wins(self, table: str, wins: list[Plain]) -> None:
-        """A table's last prizes from before this controller began; whoever was told of them is told nothing new."""
+        """A round's prizes from before this controller began, which may still change."""
         self._told_wins[table] = wins
+        self.say_later(wins)
+
+    def say_later(self, wins: list[Plain]) -> None:
+        """Say these at the next connect; whoever was told of them is told nothing new."""
         self._unsaid_wins.extend(wins)
 
     def everything(self) -> None:

@@ -160,9 +160,10 @@ class Desk:
             rows = [row for row in queries.pending_wins(connection) if row["chain"] == self.id]
             newest = queries.wins(connection, queries.Page(self.id, limit=MOST_UNSAID))
         new = [row for row in newest if row["status"] == "paid" and row["at"] >= in_seconds(-NEW_SECONDS)]
-        for table in {row["table_id"] for row in [*rows, *new]}:
-            told = [_win(self.id, row) for row in [*rows, *new] if row["table_id"] == table]
+        for table in {row["table_id"] for row in rows}:
+            told = [_win(self.id, row) for row in rows if row["table_id"] == table]
             self.announcer.remember_wins(table, told)
+        self.announcer.say_later([_win(self.id, row) for row in new if row not in rows])
         for row in rows:
             self._gauges.pending_since(row["table_id"], row["round"], row["at"])
 

@@ -109,18 +109,22 @@ def test_a_prize_counts_once_when_its_round_ends_and_not_at_all_where_it_is_void
     wait_until(lambda: counted() == {"flush": (1, flush)}, "a prize that is paid at once")
     play("t1", 2, b2=FLUSH, b3=ROYAL)
     play("t2", 1, b3=ROYAL)
+    royal = play("t3", 1, b1=FLUSH, b3=ROYAL)["royal_flush"]
     site.kill()
     site.start()  # counts begin anew, and what awaits confirmation is known
     assert site.act("rounds/t1/2/correct", {"hands": {"3": STRAIGHT_FLUSH}, "reason": "a test"})[0] == 200
     assert site.act("rounds/t2/1/void", {"reason": "a test"})[0] == 200
     assert counted() == {}
     (prize,) = site.act("rounds/t1/2/confirm")[1]["payouts"]
-    expected = {"flush": (1, flush), "straight_flush": (1, prize["amount_cents"])}
-    wait_until(lambda: counted() == expected, "the prizes of the round")
+    once = {"flush": (1, flush), "straight_flush": (1, prize["amount_cents"])}
+    wait_until(lambda: counted() == once, "the prizes of the round")
+    assert site.act("rounds/t3/1/confirm")[0] == 200
+    expected = {**once, "flush": (2, 2 * flush), "royal_flush": (1, royal)}
+    wait_until(lambda: counted() == expected, "the prizes of another")
     play("t2", 2, b3=ROYAL)
     assert site.act("rounds/t2/2/correct", {"hands": {"3": None}, "reason": "a test"})[0] == 200  # and the round ends
     play("t2", 3, b1=FLUSH)
-    wait_until(lambda: counted() == {**expected, "flush": (2, 2 * flush)}, "the next prize")
+    wait_until(lambda: counted() == {**expected, "flush": (3, 3 * flush)}, "the next prize")
 
 
 def test_the_end_of_the_brokers_certificate_is_known(new_site, tmp_path):

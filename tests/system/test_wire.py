@@ -55,6 +55,29 @@ def test_a_whole_round_with_a_royal_from_the_first_lamp_to_the_confirmation(floo
     assert site.verified()
 
 
+def test_after_a_restart_a_correction_tells_of_the_prizes_it_corrects_and_of_no_others(floor):
+    site, client = floor
+
+    def play(number, **hands):
+        client.command("t1", f"open-{number}", "open_round")
+        for box in hands:
+            client.wager("t1", int(box[1:]), f"w{number}", number)
+        client.command("t1", f"close-{number}", "close_wagers", round=number)
+        for box, cards in hands.items():
+            client.command("t1", f"{box}-{number}", "declare", round=number, box=int(box[1:]), cards=cards)
+        client.command("t1", f"settle-{number}", "settle", round=number)
+
+    play(1, b1=FLUSH)
+    play(2, b1=FLUSH, b3=ROYAL)
+    site.kill()
+    site.start()
+    client.skip()
+    site.act("rounds/t1/2/correct", {"hands": {"3": None}, "reason": "a test"})
+    client.wait("jackpots/main/wins", lambda win: win["status"] == "paid" and win["round"] == 2)
+    told = [win for _, win in client.times("jackpots/main/wins") if win["status"] == "corrected"]
+    assert sorted((win["round"], win["box"]) for win in told) == [(2, 1), (2, 3)]
+
+
 def test_a_repeat_is_answered_again_and_posted_once_and_a_changed_one_is_refused(floor):
     site, client = floor
     client.command("t1", "c1", "open_round")
