@@ -92,16 +92,18 @@ def _carry_out(jackpot: Jackpot, asked: Command | Identified) -> Decision:
 
 
 def _once(jackpot: Jackpot, asked: Identified) -> Decision:
-    """A carried-out command is answered again and acts once; a refused one is judged afresh.
+    """A carried-out command is answered again and acts once, even if its table has left; a refused one is judged anew.
 
     The ids of a table's round are in the state; all others, and those of the whole jackpot, the store looks up.
     """
     if is_of_the_jackpot(asked.command):
         return _repeated(asked, asked.earlier) or _marked(asked, decide(jackpot, asked.command), scope=WHOLE)
-    table = _table(jackpot, cast("OfATable", asked.command))
-    repeated = _repeated(asked, table.commands.get(asked.command_id) or asked.earlier)
+    command = cast("OfATable", asked.command)
+    known = jackpot.tables.get(command.table)
+    repeated = _repeated(asked, (known and known.commands.get(asked.command_id)) or asked.earlier)
     if repeated is not None:
         return repeated
+    table = _table(jackpot, command)
     if len(table.commands) >= MOST_COMMANDS and type(asked.command) in _REPEATABLE:
         raise Refused(Error.WRONG_PHASE, f"table {table.id} has had {MOST_COMMANDS} commands since its round opened")
     return _marked(asked, decide(jackpot, asked.command))

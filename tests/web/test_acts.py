@@ -228,8 +228,33 @@ def test_tables_come_and_go(api):
     assert api.ask("GET", "/tables/t7").status_code == 404
     assert api.get(f"/rounds/t7/{number}")["outcome"] == "void"  # its history stays
     assert api.refused("/tables/t7/resume", {}) == (404, "unknown_table")
+    assert api.refused("/tables/t7/resume", {}, key="a key") == (404, "unknown_table")
     assert api.post("/tables", {"table": "t7"}) == {"table": "t7", "jackpot": "main"}
     assert api.refused("/tables/none/unlink", {"reason": "x"}) == (404, "unknown_table")
+
+
+def test_a_repeat_is_answered_as_the_first_was_also_after_its_table_has_left(api):
+    """Acts of the last round, and of one before it; the second time nobody knows any more that they were first."""
+    api.post("/tables", {"table": "t8"})
+    asked = {}
+
+    def act(path, body=None):
+        asked[path] = body, api.post(path, body, key=f"once {path}")
+        return asked[path][1]
+
+    for number in (1, 2):
+        assert api.open("t8", 1) == number
+        act(f"/rounds/t8/{number}/close")
+        act(f"/rounds/t8/{number}/declare", {"box": 1, "cards": FLUSH})
+        assert len(act(f"/rounds/t8/{number}/settle")["payouts"]) == 1
+    api.post("/tables/t8/unlink", {"reason": "moved"})
+    seq = api.get("/jackpots/main")["seq"]
+    for path, (body, first) in asked.items():
+        assert api.post(path, body, key=f"once {path}") == first
+    assert api.get("/jackpots/main")["seq"] == seq
+    changed = {"box": 1, "cards": ROYAL}
+    refused = api.refused("/rounds/t8/2/declare", changed, key="once /rounds/t8/2/declare")
+    assert refused == (409, "command_id_reused")
 
 
 def test_a_text_that_says_nothing_is_no_reason(api):

@@ -68,7 +68,11 @@ class Act(NamedTuple):
 
     async def at_table(self, kind: type, table: str, *fields: Any, said: Any = None) -> dict[str, Any]:  # noqa: ANN401 - each command's own
         """Carry out one command of a table; `said` is what the client said of it, where that is not all its fields."""
-        return await self._ask(self.floor.desk_of(table), kind, (table, *fields), said)
+        return await self._ask(self.desk_of(table), kind, (table, *fields), said)
+
+    def desk_of(self, table: str) -> Desk:
+        """The desk of a table, also of one that was unlinked since: a repeat is answered as the first was."""
+        return self.floor.desk(self.floor.jackpot_of(table))
 
     async def at_jackpot(self, kind: type, jackpot: str, *fields: Any, said: Any = None) -> dict[str, Any]:  # noqa: ANN401
         """Carry out one command of a whole jackpot."""

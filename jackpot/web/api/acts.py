@@ -151,7 +151,7 @@ async def void(table: TablePath, number: RoundPath, body: Void, act: BySuperviso
 @router.post("/rounds/{table}/{number}/close")
 async def close(table: TablePath, number: RoundPath, act: BySupervisor) -> Closed:
     """Close the wagers of an open round, for a dead dealer terminal."""
-    dark = act.floor.desk_of(table).pads.dark(table, number)
+    dark = act.desk_of(table).pads.dark(table, number)
     return Closed(**await act.at_table(core.CloseWagers, table, number, dark, said=(table, number)))
 
 
@@ -170,7 +170,7 @@ async def unfold(table: TablePath, number: RoundPath, body: BoxAct, act: BySuper
 @router.post("/rounds/{table}/{number}/declare")
 async def declare(table: TablePath, number: RoundPath, body: Declaration, act: BySupervisor) -> Declared:
     """Declare a box's cards."""
-    shown = act.floor.desk_of(table).announcer.shown_cents
+    shown = act.desk_of(table).announcer.shown_cents
     said = (table, number, body.box, body.cards)
     return Declared(**await act.at_table(core.Declare, table, number, body.box, tuple(body.cards), shown, said=said))
 
