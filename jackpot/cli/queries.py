@@ -60,7 +60,7 @@ def rounds(  # noqa: PLR0913 - a page's options
 ) -> None:
     """Show rounds, the newest first."""
     with opened(config) as site, site.database.reader() as connection:
-        rows = queries.rounds(connection, Page(site.jackpot(jackpot), table, before, limit))
+        rows = queries.rounds(connection, Page(site.jackpot(jackpot), table, before, limit)).rows
     columns = {
         "seq": "seq",
         "jackpot": "chain",

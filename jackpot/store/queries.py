@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
-from sqlalchemy import ColumnElement, Connection, Select, Table, func, select
+from sqlalchemy import ColumnElement, Connection, Select, Subquery, Table, func, select
 
 from jackpot.core import state
 from jackpot.core.commands import DEVICES
@@ -69,19 +69,39 @@ def floor(connection: Connection, jackpot: str | None = None) -> list[Plain]:
     return [table_row(name, table) for name, state in found for table in state.tables.values() if not table.unlinked]
 
 
-def rounds(connection: Connection, page: Page, outcome: str | None = None) -> list[Plain]:
-    """Rounds, the newest first; of one outcome only, where one is named (`playing` has none yet)."""
-    w, r = tables.wagers.c, tables.rounds.c
-    mine = (w.chain == r.chain) & (w.table_id == r.table_id) & (w.round == r.round) & (w.status == "accepted")
-    sums = [
-        select(func.count()).where(mine).scalar_subquery().label("wagers"),
-        select(func.coalesce(func.sum(w.amount_cents), 0)).where(mine).scalar_subquery().label("wagered_cents"),
+def rounds(connection: Connection, page: Page, outcome: str | None = None) -> Found:
+    """Rounds, the newest first; of one outcome only, where one is named (`playing` has none yet).
+
+    Outcomes are tried on so many rounds that a page never takes long; `before` says from where the search goes on.
+    """
+    limit = min(page.limit, MOST_ROWS)
+    seen = _rounds_below(page).limit(limit if outcome is None else MOST_TRIED).subquery()
+    fits = [] if outcome is None else [seen.c.outcome.is_(None) if outcome == PLAYING else seen.c.outcome == outcome]
+    fitting = select(seen, *_wagered(seen)).where(*fits).order_by(seen.c.seq.desc()).limit(limit)
+    rows = [{**row, "wagered_cents": int(row["wagered_cents"])} for row in connection.execute(fitting).mappings()]
+    return Found(rows, _goes_on(connection, seen, rows, limit))
+
+
+def _rounds_below(page: Page) -> Select[Any]:
+    """The rounds below the page's beginning, the newest first; at one table that is the order of their numbers."""
+    r = tables.rounds.c
+    before = _AFTER_ALL if page.before is None else page.before
+    of_jackpot = select(tables.rounds).where(r.chain == page.jackpot)
+    if page.table is None:
+        return of_jackpot.where(r.seq < before).order_by(r.seq.desc())
+    tried = r.seq + 0  # row by row and not looked up: the planner would sort all that its index gives
+    return of_jackpot.where(r.table_id == page.table, tried < before).order_by(r.round.desc())
+
+
+def _wagered(seen: Subquery) -> list[ColumnElement[Any]]:
+    """How many wagers stand on each of these rounds, and their sum."""
+    w = tables.wagers.c
+    mine = (w.chain == seen.c.chain) & (w.table_id == seen.c.table_id) & (w.round == seen.c.round)
+    standing = mine & (w.status == "accepted")
+    return [
+        select(func.count()).where(standing).scalar_subquery().label("wagers"),
+        select(func.coalesce(func.sum(w.amount_cents), 0)).where(standing).scalar_subquery().label("wagered_cents"),
     ]
-    wanted = select(tables.rounds, *sums)
-    if outcome is not None:
-        wanted = wanted.where(r.outcome.is_(None) if outcome == PLAYING else r.outcome == outcome)
-    found = _page(connection, wanted, tables.rounds, page)
-    return [{**row, "wagered_cents": int(row["wagered_cents"])} for row in found]
 
 
 def round_detail(connection: Connection, jackpot: str, table: str, number: int) -> Plain | None:
@@ -212,10 +232,15 @@ def events(connection: Connection, page: Page, wanted: EventFilter) -> Found:
     seen = looked.limit(MOST_TRIED).subquery()
     fits = [seen.c[name] == value for name, value in rest]
     rows = [dict(row) for row in connection.execute(select(seen).where(*fits).limit(limit)).mappings()]
+    return Found([_with_hash(row) for row in rows], _goes_on(connection, seen, rows, limit))
+
+
+def _goes_on(connection: Connection, seen: Subquery, rows: list[Plain], limit: int) -> int | None:
+    """From where a search goes on: below the last row of a full page, else below the last one that was tried."""
     if len(rows) == limit:
-        return Found([_with_hash(row) for row in rows], rows[-1]["seq"])
+        return int(rows[-1]["seq"])
     tried, last = connection.execute(select(func.count(), func.min(seen.c.seq)).select_from(seen)).one()
-    return Found([_with_hash(row) for row in rows], last if tried == MOST_TRIED else None)
+    return int(last) if tried == MOST_TRIED else None
 
 
 def _by_use(page: Page, wanted: EventFilter) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:

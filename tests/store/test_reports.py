@@ -287,17 +287,25 @@ def test_tables_are_told_as_they_stand(week):
 # History, page by page.
 
 
-def event_pages(database, page, wanted):
-    """Every event the filter wants, page after page as each one says."""
+def found_pages(database, query, page, wanted):
+    """Everything that is wanted, page after page as each one says."""
     rows, before = [], page.before
     with database.reader() as connection:
         while True:
-            found = queries.events(connection, page._replace(before=before), wanted)
+            found = query(connection, page._replace(before=before), wanted)
             rows += found.rows
             if found.before is None:
                 return rows
             assert before is None or found.before < before
             before = found.before
+
+
+def event_pages(database, page, wanted):
+    return found_pages(database, queries.events, page, wanted)
+
+
+def round_pages(database, page, outcome=None):
+    return found_pages(database, queries.rounds, page, outcome)
 
 
 def pages(database, query, page, *more):
@@ -324,17 +332,52 @@ def keys(rows, *names):
 @pytest.mark.parametrize("limit", [1, 2, 3, 50])
 def test_pages_of_rounds_give_every_round_once_the_newest_first(week, limit):
     for jackpot in ("main", "vip"):
-        rows = pages(week.database, queries.rounds, Page(jackpot, limit=limit))
+        rows = round_pages(week.database, Page(jackpot, limit=limit))
         expected = kept(week.database, tables.rounds, chain=jackpot)
         assert keys(rows, "seq") == sorted(keys(expected, "seq"), reverse=True)
         assert len(rows) == sum(event.type == "round_opened" for event in week.floors[jackpot].events) > 2
-    of_table = pages(week.database, queries.rounds, Page("main", "t2", limit=limit))
+    of_table = round_pages(week.database, Page("main", "t2", limit=limit))
     assert keys(of_table, "table_id", "round") == [("t2", 3), ("t2", 2), ("t2", 1)]
+
+
+@pytest.mark.parametrize("tried", [1, 2, 3, 1_000])
+@pytest.mark.parametrize("table", [None, "t1", "t2"])
+@pytest.mark.parametrize("outcome", ["played", "void", "playing"])
+def test_rounds_of_one_outcome_are_searched_page_by_page_and_none_is_lost(week, monkeypatch, outcome, table, tried):
+    every = [row for row in round_pages(week.database, Page("main")) if table in (None, row["table_id"])]
+    expected = [row for row in every if (row["outcome"] or "playing") == outcome]
+    monkeypatch.setattr(queries, "MOST_TRIED", tried)
+    for limit in (1, 2, 50):
+        assert round_pages(week.database, Page("main", table, limit=limit), outcome) == expected
+
+
+def test_a_search_for_rounds_tries_so_many_and_says_where_it_goes_on(week, monkeypatch):
+    monkeypatch.setattr(queries, "MOST_TRIED", 2)
+    newest = [row["seq"] for row in round_pages(week.database, Page("main"))]
+    with week.database.reader() as connection:
+        assert queries.rounds(connection, Page("main"), "void") == ([], newest[1])
+        found = queries.rounds(connection, Page("main", before=newest[1]), "void")
+    assert (keys(found.rows, "table_id", "round"), found.before) == ([("t2", 2)], newest[3])
+
+
+@pytest.mark.parametrize(("table", "index"), [(None, "rounds_by_seq"), ("t1", "sqlite_autoindex_rounds_1")])
+@pytest.mark.parametrize("before", [None, 1_000])
+def test_a_page_of_rounds_is_looked_up_by_an_index(tmp_path, table, index, before):
+    database, statements = Database(f"sqlite:///{tmp_path / 'store.db'}"), []
+    migrate(database)
+    listening.listen(database.reading, "before_cursor_execute", lambda *seen: statements.append(seen[2:4]))
+    with database.reader() as connection:
+        queries.rounds(connection, Page("main", table, before), "void")
+        statement, values = next(one for one in statements if "wagered_cents" in one[0])
+        plan = [row.detail for row in connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {statement}", values)]
+    database.close()
+    assert any(f"SEARCH rounds USING INDEX {index}" in line for line in plan), plan
+    assert sum("TEMP B-TREE" in line for line in plan) <= 1, plan  # of those that were tried, not of all
 
 
 def test_a_round_tells_its_wagers_and_how_it_ended(week):
     with week.database.reader() as connection:
-        rows = {(row["table_id"], row["round"]): row for row in queries.rounds(connection, Page("main"))}
+        rows = {(row["table_id"], row["round"]): row for row in queries.rounds(connection, Page("main")).rows}
     told = {
         key: (row["phase"], row["outcome"], row["wagers"], row["wagered_cents"], row["config_version"])
         for key, row in rows.items()
@@ -430,7 +473,7 @@ def test_filters_that_nothing_fits_find_nothing(week):
     for wanted in (EventFilter(type="nonsense"), EventFilter(actor="nobody"), EventFilter(since="2027-01-01")):
         assert event_pages(week.database, Page("main"), wanted) == []
     assert event_pages(week.database, Page("nowhere"), EventFilter()) == []
-    assert pages(week.database, queries.rounds, Page("main", "t9")) == []
+    assert round_pages(week.database, Page("main", "t9")) == []
 
 
 def test_a_page_is_never_longer_than_the_limit_of_the_program(week, monkeypatch):

@@ -197,10 +197,10 @@ async def rounds(  # noqa: PLR0913 - a page's options
     before: Before = None,
     limit: Limit = 50,
 ) -> Paged[RoundRow]:
-    """Show rounds, the newest first."""
+    """Show rounds, the newest first; a page that is not full may still have more behind it: see `before`."""
     page = Page(floor.meant(jackpot), table, before, limit)
     found = await floor.read(lambda connection: queries.rounds(connection, page, outcome))
-    return paged([RoundRow(**row) for row in found], limit)
+    return Paged[RoundRow](rows=[RoundRow(**row) for row in found.rows], before=found.before)
 
 
 @router.get("/rounds/{table}/{number}")
