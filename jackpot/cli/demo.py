@@ -12,6 +12,7 @@ import tempfile
 import time
 import urllib.error
 import urllib.request
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -24,6 +25,7 @@ from hardware_sim.stage import Programme, ended_by_signals, new_screen, show
 from hardware_sim.view import money, reconciliation
 from jackpot.store.errors import StoreError
 from jackpot.wire.broker import die_with_parent, free_port
+from rules import Category
 
 SITE: Final = "demo"
 SPEED: Final = 6.0
@@ -118,10 +120,19 @@ async def _watch(floor: Floor, daemon: Daemon, screen: Any, limit: float | None)
     screen.print(reconciliation(result))
     (pools,) = await asyncio.to_thread(daemon.query, "pools")
     screen.print(f"Meter {money(pools['meter_cents'])}, reserve {money(pools['reserve_cents'])}.", style="bold")
+    screen.print(f"Prizes: {_prizes(await asyncio.to_thread(daemon.query, 'wins', '--limit', '1000'))}.")
     verified = await asyncio.to_thread(daemon.query, "audit", "verify")
     events = sum(chain["events"] for chain in verified)
     screen.print(f"The audit trail verifies: {events} events, hash-chained, replayed to the same pools.")
     return 0 if result.is_equal else 1
+
+
+def _prizes(wins: list[dict[str, Any]]) -> str:
+    """What was won, the rarest hands first."""
+    standing = [win for win in wins if win["status"] != "corrected"]
+    counts = Counter(win["hand"] for win in standing)
+    told = [f"{counts[hand]} {hand.replace('_', ' ')}" for hand in reversed(Category) if counts[hand]]
+    return f"{', '.join(told)}; {money(sum(win['amount_cents'] for win in standing))}" if told else "none"
 
 
 def _confirm(daemon: Daemon) -> Any:  # noqa: ANN401 - the simulator's callback

@@ -25,6 +25,7 @@ from sqlalchemy import select
 
 from jackpot.store import tables
 from jackpot.store.database import Database
+from jackpot.store.notes import Signer
 from jackpot.store.rows import event_of
 
 LIMIT_SECONDS = 20
@@ -292,6 +293,11 @@ class Site:
     def head(self, chain="main"):
         """How many events a chain has."""
         return self.rows(select(tables.chains.c.seq).where(tables.chains.c.chain == chain))[0].seq
+
+    @property
+    def verifier(self):
+        """The public half of the site's key."""
+        return Signer.of((self.folder / "jackpot.key").read_text().strip()).verifier
 
     def verified(self):
         """Nothing is wrong with the trail, and the state is what its events give."""

@@ -4,15 +4,19 @@ import asyncio
 import os
 import random
 from collections import Counter
+from functools import partial
+from http.client import HTTPException
 
 import pytest
+from machinery import LIMIT_SECONDS
 
 from hardware_sim import Broker, Floor, Habits, Rig, Shoe, read_books
 from jackpot.core.events import EventType
+from jackpot.store.audit import verify
+from jackpot.store.database import Database
 
 KILLS = max(50, int(os.environ.get("JACKPOT_KILLS", "50")))
 """In the whole file; half of them on each broker."""
-VERIFY_EVERY = 10
 LONGEST_LIFE_SECONDS = 0.5
 TABLES = ("t1", "t2", "t3")
 BUSY = Habits(play=1, wager=1, misplace=0.02, void_hand=0.02, void_round=0.05)
@@ -51,26 +55,44 @@ async def killed(site, witness, port, kills):
         """Whoever is not heard is called again: after a start there is a new state."""
         try:
             await asyncio.to_thread(site.act, f"rounds/{table}/{number}/confirm")
-        except OSError:
+        except (OSError, HTTPException):
             return
 
     where, shoe = Broker(port=port), Shoe(0, WINS)
     floor = Floor(TABLES, site=site.id, broker=where, speed=200, habits=BUSY, shoe=shoe, supervisor=supervisor)
     async with floor:
         playing = asyncio.create_task(floor.play(until=ended))
-        for number in range(1, kills + 1):
+        for _ in range(kills):
             await asyncio.sleep(dice.uniform(0, LONGEST_LIFE_SECONDS))
             assert not playing.done() or playing.result()
             site.kill()
-            acts = [site.start, site.verified] if number % VERIFY_EVERY == 0 else [site.start]
-            await asyncio.gather(*map(asyncio.to_thread, acts))
+            unanswered = {wager.wager_id for wager in floor.notebook.unanswered}
+            await asyncio.to_thread(site.start)
+            answered = partial(is_answered, floor, unanswered)
+            assert await floor.wait_for(answered, LIMIT_SECONDS), floor.notebook.unanswered
             assert_kept(site, witness)
+            assert_verified(site)
             before, head = head, site.head()
             lives.append(head - before)
         ended.set()
         await playing
         assert await floor.stop(), (floor.notebook.unanswered, floor.snapshot().tables)
     return floor, lives
+
+
+def is_answered(floor, wagers):
+    """Whether none of these wagers lacks its answer."""
+    return not wagers & {wager.wager_id for wager in floor.notebook.unanswered}
+
+
+def assert_verified(site):
+    """What `audit verify` does, beside the daemon that plays on."""
+    database = Database(site.database)
+    try:
+        found = [verify(database, chain, site.verifier) for chain in ("site", "main")]
+    finally:
+        database.close()
+    assert [row.problem for row in found] == [None, None]
 
 
 def assert_kept(site, witness):
