@@ -101,14 +101,14 @@ def test_a_pending_win_a_malfunction_an_advance_and_a_low_reserve_are_told(new_f
 def test_a_floor_above_the_reserve_is_told_of_at_the_start_once_for_each_time_it_is_raised(new_floor, receiver):
     site, client = new_floor(receiver.port)
 
-    def start_with(floor_cents, **settings):
+    def start_with(floor_cents):
+        wait_until(lambda: waiting(site) == 0)  # what was posted is known to have been
         site.stop()
-        site.settings |= {"RESERVE_FLOOR_CENTS": floor_cents, **settings}
+        site.settings |= {"RESERVE_FLOOR_CENTS": floor_cents}
         site.start()
 
     start_with(3_000_000)
     (low,) = receiver.wait(1)
-    wait_until(lambda: waiting(site) == 0)
     assert (low.told["type"], low.told["data"]["seq"]) == ("reserve.low", site.head())
     assert (low.told["data"]["reserve_cents"], low.told["data"]["reserve_floor_cents"]) == (2_000_000, 3_000_000)
     start_with(3_000_000)  # nothing changed
