@@ -222,7 +222,62 @@ def test_rounds_are_paged_by_key(staged, look):
     assert page.locator("tbody th").all_inner_texts() == ["t5 · 1"]
 
 
+# The floor.
+
+
+def test_an_open_floor_follows_tables_that_are_linked_and_unlinked(staged, look):
+    page = look("supervisor", "/")
+    assert [card.get_attribute("id") for card in page.locator(".table-card").all()] == [
+        f"table-t{n}" for n in range(1, 6)
+    ]
+    page.locator("#stopped-t4").get_by_role("button", name="Resume").click()
+    page.get_by_label("Note").fill("half a sent")
+    assert staged.site.act("tables", {"table": "t9", "boxes": 3})[0] == 200
+    page.locator("#table-t9").wait_for()
+    dealer = staged.dealer("t9")
+    dealer.open(2)
+    page.locator("#table-t9 .box.lit[data-box='2']").wait_for()
+    dealer.ask("void_round", round=dealer.number, reason="a test")
+    assert staged.site.act("tables/t9/unlink", {"reason": "a test"})[0] == 200
+    page.locator("[data-live='card:t9']").wait_for(state="detached")
+    assert page.locator("#tables > *").count() == 5
+    assert page.get_by_label("Note").input_value() == "half a sent", "nobody loses what they are writing"
+
+
+def test_what_a_page_catches_up_with_is_never_older_than_what_it_was_told(staged, look):
+    page, dealer = look("auditor", "/"), staged.dealer("t1")
+
+    def answer(route):
+        """The page as it was before a round was opened, when the round is open."""
+        before = route.fetch()
+        dealer.open(3)
+        page.locator(f"#table-t1 a:text-is('Round {dealer.number}')").wait_for()
+        page.locator("#table-t1 .box.lit[data-box='3']").wait_for()
+        route.fulfill(response=before)
+
+    page.route(f"{staged.address}/", answer, times=1)
+    assert staged.site.act("tables", {"table": "t8"})[0] == 200
+    page.locator("#table-t8").wait_for()
+    assert page.locator("#table-t1 .round-number").inner_text() == f"Round {dealer.number}"
+    assert page.locator("#table-t1 .box.lit").get_attribute("data-box") == "3"
+    dealer.ask("void_round", round=dealer.number, reason="a test")
+    assert staged.site.act("tables/t8/unlink", {"reason": "a test"})[0] == 200
+
+
 # One table.
+
+
+def test_an_open_page_of_a_table_follows_that_it_is_unlinked_and_linked_again(staged, look):
+    page = look("manager1", "/tables/t5")
+    assert page.locator("section.stand-in").is_visible()
+    assert staged.site.act("tables/t5/unlink", {"reason": "a test"})[0] == 200
+    page.get_by_text("is linked to it no more").wait_for()
+    assert page.locator("#table-t5, section.stand-in").count() == 0
+    page = look("manager1", "/tables/t5")
+    assert staged.site.act("tables", {"table": "t5"})[0] == 200
+    page.locator("#table-t5").wait_for()
+    assert page.locator("section.stand-in").is_visible()
+    assert page.locator("#unlinked").count() == 0
 
 
 def test_a_supervisor_stands_in_for_a_dead_terminal(staged, look):
