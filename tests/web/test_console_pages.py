@@ -360,6 +360,15 @@ def test_a_wrong_moment_is_told_on_the_page(staged, new_page, forgiven):
     assert "'yesterday' is not a moment" in page.get_by_role("alert").filter(visible=True).inner_text()
 
 
+@pytest.mark.parametrize("moment", ["since=0001-01-01T00:00:00%2B14:00", "until=9999-12-31T23:59:59-12:00"])
+def test_so_is_a_moment_beyond_the_calendar(staged, new_page, forgiven, moment):
+    forgiven.add("422")
+    page = new_page()
+    page.context.add_cookies([staged.state("auditor")])
+    assert page.goto(f"{staged.address}/audit?{moment}").status == 422
+    assert "is not a moment" in page.get_by_role("alert").filter(visible=True).inner_text()
+
+
 def test_the_trail_is_paged_to_its_beginning(staged, look):
     page = look("auditor", "/audit")
     seen = []
@@ -433,8 +442,9 @@ def test_another_day_is_chosen_and_a_wrong_one_is_told(staged, look, new_page, f
     page.get_by_role("link", name="2020-03-01").click()
     page.wait_for_url("**day=2020-03-01")
     forgiven.add("422")
-    page.goto(f"{staged.address}/reports?day=soon")
-    page.get_by_text("is not a day").wait_for()
+    for wrong in ("soon", "2026-1-5", "20260105"):
+        page.goto(f"{staged.address}/reports?day={wrong}")
+        page.get_by_text(f"'{wrong}' is not a day: write 2026-11-15.").wait_for()
 
 
 # Changes by two managers.

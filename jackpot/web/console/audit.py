@@ -86,9 +86,17 @@ def _moment(visit: Visit, text: str | None) -> str | None:
 
 def _clocks(visit: Visit, **asked: str | None) -> dict[str, str]:
     """Moments as a field for them takes them."""
-    read = {name: text and _read(visit, text) for name, text in asked.items()}
-    zone = ZoneInfo(visit.floor.zone)
-    return {name: f"{told.astimezone(zone):%Y-%m-%dT%H:%M:%S}" if told else "" for name, told in read.items()}
+    return {name: _clock(visit, text) if text else "" for name, text in asked.items()}
+
+
+def _clock(visit: Visit, text: str) -> str:
+    """What a clock at the site shows at a moment; nothing where it is none, or beyond all calendars there."""
+    told = _read(visit, text)
+    try:
+        shown = told and told.astimezone(ZoneInfo(visit.floor.zone)).replace(tzinfo=None)
+    except OverflowError:
+        return ""
+    return shown.isoformat(timespec="seconds") if shown else ""
 
 
 def _read(visit: Visit, text: str) -> datetime | None:
