@@ -8,7 +8,8 @@ import pytest
 from machinery import LIMIT_SECONDS
 from visiting import FLUSH, House
 
-from jackpot.web.console.frame import FEED, PLACES
+from jackpot.web.console.frame import PLACES
+from jackpot.web.door import FEED
 from jackpot.web.server import PAGES
 
 ODD = (
