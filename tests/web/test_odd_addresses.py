@@ -23,7 +23,7 @@ ODD = (
 """What nobody means to write into an address."""
 KNOWN = {"table": "t1", "number": "1", "instrument": "canberra-poker-2016"}
 """What there is, by the name that it has in a page's path."""
-PARTS = ("/pools/figures", "/devices/now")
+PARTS = ("/pools/figures", "/devices/now", "/operators/waiting")
 """What a page asks for by itself, to put it in its place."""
 ROUTES = {route.path: route for place in PAGES for route in place.router.routes if route.path != FEED}
 
