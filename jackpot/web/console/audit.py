@@ -38,7 +38,10 @@ async def audit(  # noqa: PLR0913 - one for each filter
     before: Before = None,
 ) -> HTMLResponse:
     """Search the trail."""
-    searched = chain or (visit.jackpot if visit.floor.desks else SITE)
+    if chain is not None and chain != SITE:
+        visit.look_at(chain)
+    jackpot = visit.jackpot if visit.floor.desks else None
+    searched = chain or jackpot or SITE
     asked = {"since": since, "until": until, "type": type, "table": table, "actor": actor}
     try:
         found, problem = await _search(visit, searched, asked, before), None
@@ -57,7 +60,8 @@ async def audit(  # noqa: PLR0913 - one for each filter
         moves=moves,
         pretty=pretty,
         kinds=_kinds(searched),
-        base=address("/audit", chain=searched, **asked),
+        whole=address("/audit", chain=searched, jackpot=jackpot),
+        base=address("/audit", chain=searched, jackpot=jackpot, **asked),
         **_choices(visit),
         **await _verification(visit, searched),
     )

@@ -81,6 +81,14 @@ class Visit:
         """What is live of it."""
         return self.live.boards[self.jackpot]
 
+    @property
+    def _elsewhere(self) -> str:
+        """Where another jackpot is looked at: here, or the page's own place, where the page is of one jackpot alone."""
+        if self._looked_at is None:
+            return ""
+        place = _place(self._request.url.path)
+        return place if place in dict(PLACES) else "/"
+
     def show(self, template: str, /, status: int = 200, **values: Any) -> HTMLResponse:  # noqa: ANN401 - each page's own
         """A page within the frame."""
         session, operator = self.caller.session, self.caller.operator
@@ -93,6 +101,7 @@ class Visit:
             here=_place(self._request.url.path),
             jackpot=self.jackpot if self.floor.desks else None,
             jackpots=sorted(self.floor.desks),
+            elsewhere=self._elsewhere,
             bar=bar(self.board) if self.floor.desks else "",
             version=self._request.app.version,
             site=self.floor.name,
