@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import re
 import time
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
+from typing import Final
+
+_DAY: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 
 
 def now() -> str:
@@ -32,6 +36,16 @@ def moment(text: str) -> str:
         return _told(told.replace(tzinfo=told.tzinfo or UTC).astimezone(UTC))
     except (ValueError, OverflowError):
         raise ValueError(f"{text[:60]!r} is not a moment: write 2026-11-15T09:30:00Z") from None
+
+
+def day(text: str) -> date:
+    """A day, written 2026-11-15 and in no other way; `ValueError` where it is none."""
+    try:
+        if _DAY.fullmatch(text):
+            return date.fromisoformat(text)
+    except ValueError:
+        pass  # there is no such day in that month
+    raise ValueError(f"{text[:40]!r} is not a day: write 2026-11-15")
 
 
 def _told(told: datetime) -> str:

@@ -9,11 +9,11 @@ from typing import Annotated, Any
 
 import typer
 
+from jackpot import clock
 from jackpot.cli.opening import DEFAULT_CONFIG, ConfigFile, Opened, opened
 from jackpot.cli.output import AsCsv, AsJson, Listing, console, money, print_json
 from jackpot.cli.output import table as table_of
 from jackpot.cli.queries import Before, Limit, TableOption
-from jackpot.clock import moment
 from jackpot.store import audit, queries, reports
 from jackpot.store.audit import Verified
 from jackpot.store.chain import SITE
@@ -143,7 +143,7 @@ def _chain(site: Opened, chain: str | None) -> str:
 def _moment(text: str | None) -> str | None:
     """A moment as events tell it."""
     try:
-        return None if text is None else moment(text)
+        return None if text is None else clock.moment(text)
     except ValueError as error:
         raise typer.BadParameter(str(error)) from None
 
@@ -152,9 +152,9 @@ def _day(day: str | None, zone: str) -> date:
     if day is None:
         return reports.today(zone)
     try:
-        return date.fromisoformat(day)
-    except ValueError:
-        raise typer.BadParameter(f"{day!r} is not a day: write 2026-11-15") from None
+        return clock.day(day)
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from None
 
 
 def _own_key(config: Path) -> Verifier:

@@ -110,7 +110,12 @@ def _bounds(day: date, zone: str) -> tuple[str, str]:
     local = zone_of(zone)
     try:
         midnights = [datetime.combine(day + timedelta(days=n), time(), local) for n in (0, 1)]
-        first, last = (moment.astimezone(ZoneInfo("UTC")).strftime("%Y-%m-%dT%H:%M:%S.000Z") for moment in midnights)
+        first, last = (_told(midnight.astimezone(ZoneInfo("UTC"))) for midnight in midnights)
     except OverflowError:
         raise StoreError(f"{day} is at the end of the calendar: no report can be made of it") from None
     return first, last
+
+
+def _told(moment: datetime) -> str:
+    """A moment as events tell it: the year, too, has four digits."""
+    return f"{moment:%Y-%m-%dT%H:%M:%S}.000Z".rjust(24, "0")

@@ -34,6 +34,8 @@ LOOPBACK: Final = ("localhost", "127.0.0.1", "::1")
 SAFE_METHODS: Final = ("GET", "HEAD", "OPTIONS")
 UNATTENDED: Final = "X-Unattended"
 """The header of what a page asks by itself: that alone does not keep a session alive."""
+FEED: Final = "/console/feed"
+"""What a page listens to; a browser asks for it again by itself, and cannot send the header."""
 
 log = structlog.get_logger()
 
@@ -155,7 +157,7 @@ class Door:
             raise Problem(401, "unauthenticated", "this token belongs to no active operator") from None
 
     def _by_session(self, request: Request, secret: str) -> Caller:
-        attended = UNATTENDED not in request.headers
+        attended = UNATTENDED not in request.headers and request.url.path != FEED
         session = self.sessions.find(secret, self._keeper.site, now(), time.monotonic(), attended=attended)
         if session is None:
             raise Problem(401, "session_ended", "this session has ended: sign in again")

@@ -472,6 +472,7 @@ def test_pages_of_wins_lose_no_box(played, answer):
         ("audit", "verify", "jackpot.toml", "--key", "casino+0b4900f4+éé"),
         ("report", "daily", "--day", "someday"),
         ("report", "daily", "--day", "2026-02-30"),
+        ("report", "daily", "--day", "20260105"),
         ("report", "daily", "--day", "9999-12-31"),
         ("backup", "missing/copy.db"),
         ("backup", "jackpot.db"),

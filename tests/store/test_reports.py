@@ -247,6 +247,11 @@ def test_a_day_at_the_end_of_the_calendar_is_answered_or_refused(week, day, zone
     assert all(row["ties"] and not any(row[name] for name in LINE_NAMES) for row in rows)
 
 
+def test_a_day_before_everything_has_nothing_however_few_digits_its_year_has(week):
+    rows = reported(week.database, date(3, 2, 1)).values()
+    assert all(row["ties"] and row["opening_cents"] == row["closing_cents"] == 0 for row in rows)
+
+
 # The present.
 
 

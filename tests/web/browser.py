@@ -6,6 +6,9 @@ import time
 import pytest
 from playwright.sync_api import sync_playwright
 
+ELSEWHERE = "elsewhere.example"
+"""This machine under another name: what a browser takes for another machine."""
+
 
 @pytest.fixture(scope="module")
 def chromium():
@@ -13,7 +16,9 @@ def chromium():
     program = shutil.which("chromium")
     assert program, "Chromium is not installed: apt-get install chromium"
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
+        browser = playwright.chromium.launch(
+            executable_path=program, args=["--no-sandbox", f"--host-resolver-rules=MAP {ELSEWHERE} 127.0.0.1"]
+        )
         yield browser
         browser.close()
 

@@ -38,6 +38,8 @@ def test_a_win_is_corrected_with_the_true_cards(api):
     assert (payout["box"], payout["hand"], payout["status"]) == (2, "flush", "paid")
     for wrong in ({}, {"0": None}, {"x": None}, {"100": None}):
         assert api.refused(f"/rounds/t2/{number}/correct", {**body, "hands": wrong})[0] == 422
+    nothing = api.act(f"/rounds/t2/{number}/correct", {**body, "hands": {}}, "supervisor")
+    assert nothing.json()["detail"] == "name at least one hand to correct"
 
 
 def test_several_boxes_are_voided_in_one_act_or_not_at_all(api):

@@ -64,6 +64,57 @@ def test_a_page_is_of_the_jackpot_that_is_looked_at_and_stays_there(staged, look
     assert page.locator("table.report").count() == 2
 
 
+def test_another_jackpot_is_looked_at_from_the_page_of_a_table_and_of_a_round(staged, look):
+    dealer = staged.dealer("t1")
+    dealer.open()
+    dealer.ask("void_round", round=dealer.number, reason="a test")
+    for path, leads_to in (
+        ("/tables/t1", "/?jackpot=second"),
+        (f"/rounds/t1/{dealer.number}", "/rounds?jackpot=second"),
+    ):
+        page = look("manager1", path)
+        page.locator("nav.jackpots").get_by_role("link", name="second").click()
+        page.wait_for_url(f"{staged.address}{leads_to}")
+        assert page.locator("nav.jackpots [aria-current]").inner_text() == "second"
+
+
+def test_the_trail_of_a_jackpot_is_in_its_own_frame_and_the_sites_in_that_one_is_looked_at(staged, look):
+    page = look("manager1", "/audit?chain=second")
+    assert page.locator("nav.jackpots [aria-current]").inner_text() == "second"
+    assert page.locator(".bar .meter a").get_attribute("href") == "/pools?jackpot=second"
+    page.get_by_label("Chain").select_option("site")
+    page.get_by_label("Who").fill("init")
+    page.get_by_role("button", name="Search").click()
+    page.wait_for_url("**chain=site**")
+    assert page.locator("nav.jackpots [aria-current]").inner_text() == "second"
+    page.get_by_role("link", name="Clear").click()
+    page.wait_for_url(f"{staged.address}/audit?chain=site&jackpot=second*")
+    page.locator("nav.jackpots").get_by_role("link", name="main").click()
+    page.wait_for_url(f"{staged.address}/audit?jackpot=main")
+    assert page.get_by_label("Chain").input_value() == "main"
+
+
+def test_managers_see_on_the_floor_who_waits_for_a_second_of_them(staged, look):
+    staged.add("sol", "supervisor")
+    page, other = look("manager2", "/"), look("sol", "/")
+    page.get_by_text("Nothing waits for you.").wait_for()
+    assert staged.site.act("operators/mia/propose")[0] == 200
+    person = page.locator("#person-mia")
+    person.wait_for()  # by itself, without a reload
+    assert "mia becomes a manager" in person.inner_text()
+    assert page.get_by_text("Nothing waits for you.").is_hidden()
+    assert serious_findings(page) == {}
+    other.reload()
+    assert other.get_by_text("Nothing waits for you.").is_visible()
+    assert "mia" not in other.locator("main").inner_text()
+    person.get_by_role("link", name="Look at it").click()
+    page.wait_for_url("**/operators?jackpot=main")
+    page.locator("article.proposed", has_text="mia").get_by_role("button", name="Approve").wait_for()
+    assert staged.site.act("operators/mia/withdraw", {"reason": "a test"})[0] == 200
+    page.goto(staged.address)
+    assert page.get_by_text("Nothing waits for you.").is_visible()
+
+
 def test_a_jackpot_ends_by_two_managers_and_its_money_goes_on(staged, look):
     first = look("manager1", "/changes?jackpot=second")
     held = {row["jackpot"]: row for row in staged.get("jackpots", "manager1")}["second"]

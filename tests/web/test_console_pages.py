@@ -178,7 +178,7 @@ def test_a_round_is_told_down_to_each_cent(staged, look):
     assert page.locator("section[aria-labelledby=declarations] .card").count() == 10
 
 
-def test_a_round_that_is_looked_at_follows_the_play_and_is_corrected(staged, look):
+def test_a_round_that_is_looked_at_follows_the_play_and_is_corrected(staged, look, forgiven):
     dealer = staged.dealer("t2")
     number = dealer.open(1)
     page = look("supervisor", f"/rounds/t2/{number}")
@@ -191,8 +191,12 @@ def test_a_round_that_is_looked_at_follows_the_play_and_is_corrected(staged, loo
     dealer.ask("declare", round=number, box=1, cards=ROYAL)
     dealer.ask("settle", round=number)
     page.get_by_role("button", name="Correct hands").click()
+    page.get_by_role("dialog").get_by_label("Reason").fill("The ace is of hearts")
+    forgiven.add("422")
+    page.get_by_role("dialog").get_by_role("button", name="Do it").click()
+    page.get_by_role("dialog").get_by_text("Name at least one hand to correct.").wait_for()
     page.get_by_role("dialog").get_by_label("Box 1").fill(" ".join(NEARLY))
-    do_it(page, Reason="The ace is of hearts")
+    do_it(page)
     page.locator("section[aria-label=Summary] .tag", has_text="Played").wait_for()
     assert "Corrected" in page.locator("section[aria-labelledby=payouts]").inner_text()
     assert staged.get(f"rounds/t2/{number}")["payouts"][0]["status"] == "corrected"
@@ -222,7 +226,62 @@ def test_rounds_are_paged_by_key(staged, look):
     assert page.locator("tbody th").all_inner_texts() == ["t5 · 1"]
 
 
+# The floor.
+
+
+def test_an_open_floor_follows_tables_that_are_linked_and_unlinked(staged, look):
+    page = look("supervisor", "/")
+    assert [card.get_attribute("id") for card in page.locator(".table-card").all()] == [
+        f"table-t{n}" for n in range(1, 6)
+    ]
+    page.locator("#stopped-t4").get_by_role("button", name="Resume").click()
+    page.get_by_label("Note").fill("half a sent")
+    assert staged.site.act("tables", {"table": "t9", "boxes": 3})[0] == 200
+    page.locator("#table-t9").wait_for()
+    dealer = staged.dealer("t9")
+    dealer.open(2)
+    page.locator("#table-t9 .box.lit[data-box='2']").wait_for()
+    dealer.ask("void_round", round=dealer.number, reason="a test")
+    assert staged.site.act("tables/t9/unlink", {"reason": "a test"})[0] == 200
+    page.locator("[data-live='card:t9']").wait_for(state="detached")
+    assert page.locator("#tables > *").count() == 5
+    assert page.get_by_label("Note").input_value() == "half a sent", "nobody loses what they are writing"
+
+
+def test_what_a_page_catches_up_with_is_never_older_than_what_it_was_told(staged, look):
+    page, dealer = look("auditor", "/"), staged.dealer("t1")
+
+    def answer(route):
+        """The page as it was before a round was opened, when the round is open."""
+        before = route.fetch()
+        dealer.open(3)
+        page.locator(f"#table-t1 a:text-is('Round {dealer.number}')").wait_for()
+        page.locator("#table-t1 .box.lit[data-box='3']").wait_for()
+        route.fulfill(response=before)
+
+    page.route(f"{staged.address}/", answer, times=1)
+    assert staged.site.act("tables", {"table": "t8"})[0] == 200
+    page.locator("#table-t8").wait_for()
+    assert page.locator("#table-t1 .round-number").inner_text() == f"Round {dealer.number}"
+    assert page.locator("#table-t1 .box.lit").get_attribute("data-box") == "3"
+    dealer.ask("void_round", round=dealer.number, reason="a test")
+    assert staged.site.act("tables/t8/unlink", {"reason": "a test"})[0] == 200
+
+
 # One table.
+
+
+def test_an_open_page_of_a_table_follows_that_it_is_unlinked_and_linked_again(staged, look):
+    page = look("manager1", "/tables/t5")
+    assert page.locator("section.stand-in").is_visible()
+    assert staged.site.act("tables/t5/unlink", {"reason": "a test"})[0] == 200
+    page.get_by_text("is linked to it no more").wait_for()
+    assert page.locator("#table-t5, section.stand-in").count() == 0
+    page = look("manager1", "/tables/t5")
+    assert staged.site.act("tables", {"table": "t5"})[0] == 200
+    page.locator("#table-t5").wait_for()
+    assert page.locator("section.stand-in").is_visible()
+    assert page.locator("#unlinked").count() == 0
 
 
 def test_a_supervisor_stands_in_for_a_dead_terminal(staged, look):
@@ -305,6 +364,15 @@ def test_a_wrong_moment_is_told_on_the_page(staged, new_page, forgiven):
     assert "'yesterday' is not a moment" in page.get_by_role("alert").filter(visible=True).inner_text()
 
 
+@pytest.mark.parametrize("moment", ["since=0001-01-01T00:00:00%2B14:00", "until=9999-12-31T23:59:59-12:00"])
+def test_so_is_a_moment_beyond_the_calendar(staged, new_page, forgiven, moment):
+    forgiven.add("422")
+    page = new_page()
+    page.context.add_cookies([staged.state("auditor")])
+    assert page.goto(f"{staged.address}/audit?{moment}").status == 422
+    assert "is not a moment" in page.get_by_role("alert").filter(visible=True).inner_text()
+
+
 def test_the_trail_is_paged_to_its_beginning(staged, look):
     page = look("auditor", "/audit")
     seen = []
@@ -378,8 +446,9 @@ def test_another_day_is_chosen_and_a_wrong_one_is_told(staged, look, new_page, f
     page.get_by_role("link", name="2020-03-01").click()
     page.wait_for_url("**day=2020-03-01")
     forgiven.add("422")
-    page.goto(f"{staged.address}/reports?day=soon")
-    page.get_by_text("is not a day").wait_for()
+    for wrong in ("soon", "2026-1-5", "20260105"):
+        page.goto(f"{staged.address}/reports?day={wrong}")
+        page.get_by_text(f"'{wrong}' is not a day: write 2026-11-15.").wait_for()
 
 
 # Changes by two managers.

@@ -2,13 +2,13 @@
 
 import itertools
 import json
-import threading
 import time
 from urllib.parse import urlsplit
 
 import pytest
 from browser import serious_findings, wait_for
 from machinery import Client, Site, wait_until
+from measuring import measured
 
 from jackpot.web.words import money
 
@@ -402,30 +402,41 @@ def test_nothing_is_loaded_from_elsewhere(shared_floor, new_page):
     assert set(asked) == {f"127.0.0.1:{site.http}"}
 
 
-def test_no_frame_takes_more_than_50_ms_while_it_rolls(shared):
-    """The time between two animation frames, while wagers flow and the odometer rolls.
+MOST_MS = 30
+"""What the page may take of a frame: 50 ms are the promise, and a screen's own processor is slower than this one."""
 
-    Other programs on the machine can only make frames longer, so the best of a few spells of rolling counts: a page
-    that lays out or paints too much makes some frame of every spell too long.
-    """
-    _, client, page = shared
-    table, ending = Table(client, "t1"), threading.Event()
 
-    def keep_playing():
-        while not ending.is_set():
-            table.play()
+def test_no_frame_of_a_roll_a_fall_or_a_celebration_takes_the_page_too_long(display, chromium):
+    site, client, page = display
+    one, two = Table(client, "t1"), Table(client, "t2")
+    wait_shown(page, ledger(site))
+    wait_for(page, ARRIVED)
+    with measured(chromium) as roll:
+        for _ in range(3):
+            one.play()
+        one.open()
+        wait_shown(page, ledger(site))
+    rolled = page.evaluate("frames.splice(0).length")
+    with measured(chromium) as fall:
+        one.void(3)
+        wait_shown(page, ledger(site))
+    fallen = page.evaluate("frames.splice(0).length")
+    with measured(chromium, painting=False) as celebration:  # which is painted once, as a whole
+        two.play(b5=ROYAL)
+        page.wait_for_selector(".celebrating")
+        wait_shown(page, 1_000_000)
+        one.settle()
+        page.wait_for_selector(".stage:not(.celebrating)")
+    assert min(rolled, fallen, page.evaluate("frames.length")) > 20, "it did not roll"
+    assert max(roll) < MOST_MS
+    assert max(fall) < MOST_MS
+    assert max(celebration) < MOST_MS
 
-    playing = threading.Thread(target=keep_playing)
-    playing.start()
-    try:
-        longest = []
-        for _ in range(20):
-            page.evaluate("frames.length = 0")
-            wait_for(page, "frames.length >= 60")  # a second: the meter moves on twice
-            longest.append(max(page.evaluate("frames")))
-            if longest[-1] <= 50:
-                break
-    finally:
-        ending.set()
-        playing.join()
-    assert min(longest) <= 50, longest
+
+def test_a_frame_that_takes_too_long_would_be_noticed(shared, chromium):
+    _, _, page = shared
+    busy = "() => requestAnimationFrame((now) => { while (performance.now() < now + 300); document.title = 'done'; })"
+    with measured(chromium) as spell:
+        page.evaluate(busy)
+        wait_for(page, "document.title === 'done'")
+    assert max(spell) > MOST_MS

@@ -51,7 +51,9 @@ def test_what_is_not_there_is_not_found(api, path):
      "/rounds?table=a%20b", "/rounds/t1/0", "/rounds/t1/99999999999999999999", "/audit?since=yesterday",
      "/audit?until=2026-13-01", "/reports/daily?day=0", "/reports/daily?day=2026-02-30", "/reports/daily?format=pdf",
      "/jackpots/main/history?hours=0", "/jackpots/main/history?hours=100000", "/odds?jackpot_bps=10001",
-     "/wins?status=lost", "/audit?actor=%00", "/jackpots/a%2Fb%00"],
+     "/reports/daily?day=2026-1-5", "/reports/daily?day=20260105", "/reports/daily?day=2026-W01-1",
+     "/reports/daily?day=%D9%A2%D9%A0%D9%A2%D9%A6-01-05", "/reports/daily?day=2026-01-05%0A",
+     "/audit?until=9999-12-31T23:59:59-12:00", "/wins?status=lost", "/audit?actor=%00", "/jackpots/a%2Fb%00"],
 )  # fmt: skip
 def test_what_cannot_be_read_is_told_where_it_is_wrong(api, path):
     answer = api.ask("GET", path)

@@ -1,9 +1,15 @@
 """Sessions in memory: their time, their operator's access, their number; and how often something may happen."""
 
+import asyncio
+import time
+from types import SimpleNamespace
+
 import pytest
+from starlette.requests import Request
 
 from jackpot.core.commands import Role
 from jackpot.core.site import Operator, Site
+from jackpot.web.door import Door
 from jackpot.web.limits import MOST_KEYS, OTHERS, WINDOW_SECONDS, Refusals, Tally, network
 from jackpot.web.sessions import IDLE_SECONDS, LONGEST_SECONDS, MOST_OF_ONE, MOST_SESSIONS, Sessions, key_of
 
@@ -187,3 +193,26 @@ def test_what_a_page_asks_by_itself_does_not_keep_a_session_alive():
     for minute in range(1, 30):
         assert sessions.find(secret, site(), NOW, 60.0 * minute, attended=False) == session
     assert sessions.find(secret, site(), NOW, IDLE_SECONDS + 1, attended=False) is None
+
+
+@pytest.mark.parametrize(
+    ("path", "headers", "attended"),
+    [
+        ("/", {}, True),
+        ("/api/v1/wins", {}, True),
+        ("/wins", {"x-unattended": "1"}, False),
+        ("/console/feed", {}, False),
+    ],
+    ids=["a page", "the API", "what a page asks by itself", "the feed that it listens to"],
+)
+def test_only_what_somebody_asks_for_keeps_a_session_alive(path, headers, attended):
+    door = Door(SimpleNamespace(site=site(SUE._replace(expires_at=""))))
+    opened_at = time.monotonic() - IDLE_SECONDS / 2
+    secret, _ = door.sessions.open(SUE, opened_at)
+    told = {"host": "localhost", "cookie": f"jackpot-session={secret}", **headers}
+    scope = {
+        "type": "http", "method": "GET", "scheme": "http", "path": path, "query_string": b"",
+        "server": ("localhost", 80), "headers": [(name.encode(), value.encode()) for name, value in told.items()],
+    }  # fmt: skip
+    caller = asyncio.run(door.admit(Request(scope)))
+    assert (caller.session.seen > opened_at) == attended

@@ -26,7 +26,7 @@ class Correction(Body):
 
     hands: Annotated[
         dict[Annotated[str, Field(pattern=r"^[1-9][0-9]?$")], Hand | None],
-        Field(min_length=1, max_length=MOST_BOXES, json_schema_extra={"additionalProperties": False}),
+        Field(max_length=MOST_BOXES, json_schema_extra={"additionalProperties": False, "minProperties": 1}),
     ]
     reason: Reason
 
@@ -136,6 +136,8 @@ async def confirm(table: TablePath, number: RoundPath, act: BySupervisor) -> Pay
 @router.post("/rounds/{table}/{number}/correct")
 async def correct(table: TablePath, number: RoundPath, body: Correction, act: BySupervisor) -> Payouts:
     """Settle a pending round anew with the true hands."""
+    if not body.hands:
+        raise Problem(422, "malformed", "name at least one hand to correct")
     hands = {int(box): None if cards is None else tuple(cards) for box, cards in body.hands.items()}
     return Payouts(**await act.at_table(core.Correct, table, number, hands, body.reason))
 

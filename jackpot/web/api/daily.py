@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import csv
 import io
-from datetime import UTC, date, datetime
+from datetime import date
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query, Request, Response
 
+from jackpot import clock
 from jackpot.store import reports
 from jackpot.web.api.access import At, Auditor
 from jackpot.web.api.kinds import Cents, Told
@@ -62,9 +63,9 @@ async def daily(
 
 def _day(text: str) -> date:
     try:
-        return datetime.strptime(text, "%Y-%m-%d").replace(tzinfo=UTC).date()
-    except ValueError:
-        raise Problem(422, "malformed", f"{text[:40]!r} is not a day: write 2026-11-15") from None
+        return clock.day(text)
+    except ValueError as error:
+        raise Problem(422, "malformed", str(error)) from None
 
 
 def _wants_csv(request: Request) -> bool:

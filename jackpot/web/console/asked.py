@@ -2,22 +2,32 @@
 
 from __future__ import annotations
 
+import re
 from typing import Annotated, Final
 from urllib.parse import urlencode
 
 from fastapi import Query
-from pydantic import BeforeValidator, Field
+from pydantic import AfterValidator, BeforeValidator, Field
+from pydantic_core import PydanticCustomError
 
 PAGE_ROWS: Final = 50
 MOST_TEXT: Final = 100
+_CONTROL: Final = re.compile(r"[\x00-\x1f\x7f]")
 
 
 def _or_nothing(value: object) -> object:
     return value.strip() or None if isinstance(value, str) else value
 
 
+def _printable(text: str) -> str:
+    """Not every store takes a control character, and nothing has one in its name."""
+    if _CONTROL.search(text):
+        raise PydanticCustomError("unprintable", "nothing has a control character in its name")
+    return text
+
+
 EMPTY: Final = BeforeValidator(_or_nothing)
-Filter = Annotated[Annotated[str, Field(max_length=MOST_TEXT)] | None, EMPTY, Query()]
+Filter = Annotated[Annotated[str, Field(max_length=MOST_TEXT), AfterValidator(_printable)] | None, EMPTY, Query()]
 
 
 def address(path: str, **filters: object) -> str:

@@ -38,7 +38,10 @@ async def audit(  # noqa: PLR0913 - one for each filter
     before: Before = None,
 ) -> HTMLResponse:
     """Search the trail."""
-    searched = chain or (visit.jackpot if visit.floor.desks else SITE)
+    if chain is not None and chain != SITE:
+        visit.look_at(chain)
+    jackpot = visit.jackpot if visit.floor.desks else None
+    searched = chain or jackpot or SITE
     asked = {"since": since, "until": until, "type": type, "table": table, "actor": actor}
     try:
         found, problem = await _search(visit, searched, asked, before), None
@@ -57,7 +60,8 @@ async def audit(  # noqa: PLR0913 - one for each filter
         moves=moves,
         pretty=pretty,
         kinds=_kinds(searched),
-        base=address("/audit", chain=searched, **asked),
+        whole=address("/audit", chain=searched, jackpot=jackpot),
+        base=address("/audit", chain=searched, jackpot=jackpot, **asked),
         **_choices(visit),
         **await _verification(visit, searched),
     )
@@ -86,9 +90,17 @@ def _moment(visit: Visit, text: str | None) -> str | None:
 
 def _clocks(visit: Visit, **asked: str | None) -> dict[str, str]:
     """Moments as a field for them takes them."""
-    read = {name: text and _read(visit, text) for name, text in asked.items()}
-    zone = ZoneInfo(visit.floor.zone)
-    return {name: f"{told.astimezone(zone):%Y-%m-%dT%H:%M:%S}" if told else "" for name, told in read.items()}
+    return {name: _clock(visit, text) if text else "" for name, text in asked.items()}
+
+
+def _clock(visit: Visit, text: str) -> str:
+    """What a clock at the site shows at a moment; nothing where it is none, or beyond all calendars there."""
+    told = _read(visit, text)
+    try:
+        shown = told and told.astimezone(ZoneInfo(visit.floor.zone)).replace(tzinfo=None)
+    except OverflowError:
+        return ""
+    return shown.isoformat(timespec="seconds") if shown else ""
 
 
 def _read(visit: Visit, text: str) -> datetime | None:

@@ -11,15 +11,13 @@ from starlette.responses import Response
 
 from jackpot.web import problems
 from jackpot.web.console.fragments import bar
-from jackpot.web.door import Caller, Door
+from jackpot.web.door import FEED, Caller, Door
 from jackpot.web.feed import Feed
 from jackpot.web.floor import Floor, floor_of
 from jackpot.web.live import Board, Live
 from jackpot.web.pages import page
 from jackpot.web.problems import Problem
 
-FEED: Final = "/console/feed"
-"""No person sees what is answered here: whoever is not signed in is told so, and not led anywhere."""
 PLACES: Final = (
     ("/", "Floor"),
     ("/wins", "Wins"),
@@ -83,6 +81,14 @@ class Visit:
         """What is live of it."""
         return self.live.boards[self.jackpot]
 
+    @property
+    def _elsewhere(self) -> str:
+        """Where another jackpot is looked at: here, or the page's own place, where the page is of one jackpot alone."""
+        if self._looked_at is None:
+            return ""
+        place = _place(self._request.url.path)
+        return place if place in dict(PLACES) else "/"
+
     def show(self, template: str, /, status: int = 200, **values: Any) -> HTMLResponse:  # noqa: ANN401 - each page's own
         """A page within the frame."""
         session, operator = self.caller.session, self.caller.operator
@@ -95,6 +101,7 @@ class Visit:
             here=_place(self._request.url.path),
             jackpot=self.jackpot if self.floor.desks else None,
             jackpots=sorted(self.floor.desks),
+            elsewhere=self._elsewhere,
             bar=bar(self.board) if self.floor.desks else "",
             version=self._request.app.version,
             site=self.floor.name,
@@ -121,7 +128,7 @@ async def to_sign_in(request: Request, error: Exception) -> Response:
     """Whoever is not signed in is sent to do so, and comes back."""
     path = request.url.path
     ended = isinstance(error, NotSignedIn) and error.ended
-    if path == FEED:
+    if path == FEED:  # no person sees what is answered there
         code = "session_ended" if ended else "unauthenticated"
         return problems.answer(401, code, "this feed is for whoever is signed in: sign in first")
     query = f"?{request.url.query}" if request.url.query else ""

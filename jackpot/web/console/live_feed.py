@@ -8,7 +8,8 @@ from fastapi import APIRouter, Header
 from starlette.responses import Response
 
 from jackpot.web.console.fragments import KINDS
-from jackpot.web.console.frame import FEED, Visiting
+from jackpot.web.console.frame import Visiting
+from jackpot.web.door import FEED
 from jackpot.web.feed import Feed
 
 router = APIRouter(include_in_schema=False)

@@ -12,6 +12,7 @@ from jackpot.core.commands import Role
 from jackpot.tokens import DAYS
 from jackpot.web.api import people
 from jackpot.web.console.frame import Visiting
+from jackpot.web.pages import page
 
 router = APIRouter(include_in_schema=False)
 
@@ -44,6 +45,13 @@ async def operators(visit: Visiting) -> HTMLResponse:
         waits={told.name for told in waiting},
         days=DAYS,
     )
+
+
+@router.get("/operators/waiting")
+async def waiting(visit: Visiting) -> HTMLResponse:
+    """Who waits for a second manager, for a page that is looked at."""
+    found = await people.proposals(visit.caller, visit.floor)
+    return page("console/people_waiting.html", jackpot=visit.jackpot, people=found)
 
 
 def _person(told: people.ToldOperator, own: str, at: str, soon: str) -> Person:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from fastapi import APIRouter
 from fastapi.responses import HTMLResponse
 
+from jackpot.web.api.people import proposals
 from jackpot.web.console.fragments import card, waiting
 from jackpot.web.console.frame import Visiting
 
@@ -19,4 +20,5 @@ async def overview(visit: Visiting) -> HTMLResponse:
     board = visit.board
     tables = [table for table in board.jackpot.tables.values() if not table.unlinked]
     cards = [(table.id, card(board, table)) for table in tables]
-    return visit.show("console/floor.html", cards=cards, waiting=waiting(board))
+    people = await proposals(visit.caller, visit.floor)
+    return visit.show("console/floor.html", cards=cards, waiting=waiting(board), people=people)

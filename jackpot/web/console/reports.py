@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from datetime import date, timedelta
+from datetime import timedelta
 from typing import Any, Final
 
 from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse
 
+from jackpot import clock
 from jackpot.store import reports as store
 from jackpot.web.api import daily
 from jackpot.web.console.asked import Filter
@@ -39,7 +40,7 @@ async def reports(visit: Visiting, request: Request, day: Filter = None) -> HTML
         problem = None
     except Problem as wrong:
         rows, problem = [], wrong.detail
-    chosen = today if day is None or problem else date.fromisoformat(day)
+    chosen = today if day is None or problem else clock.day(day)
     return visit.show(
         "console/reports.html",
         status=422 if problem else 200,

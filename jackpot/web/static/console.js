@@ -23,6 +23,21 @@ function place(body, name) {
   changed(name);
 }
 
+// What comes into a place may be older than what was heard: the fragments in it are as they were last told.
+document.addEventListener("swapped", (event) => {
+  for (const target of event.target.querySelectorAll("[data-live]")) {
+    const body = JSON.parse(known.get(target.dataset.live) ?? "null");
+    if (body !== null && !shows(target, body)) swap(target, body);
+  }
+  light();
+});
+
+/** The floor has a card for each table that is linked, and none for any other. */
+function followTables(tables) {
+  const shown = new Set(Array.from(document.querySelectorAll('[data-refresh="tables"] [data-live]'), (one) => one.dataset.live));
+  if (shown.size !== tables.length || !tables.every((table) => shown.has(`card:${table}`))) changed("tables");
+}
+
 /** Light the lamps of the tables on this page; a card that is rendered anew may know less of them than was told. */
 let lit = {};
 function light(body = lit) {
@@ -103,11 +118,11 @@ if (document.body.dataset.feed) {
     pending: place,
     waiting: place,
     wins: place,
-    card(body, name) {
-      place(body, name);
-      light();
+    card: place,
+    lamps(body) {
+      light(body);
+      followTables(Object.keys(body));
     },
-    lamps: light,
     ended: () => location.reload(), // the session has: the controller says where to go
   };
   listen(document.body.dataset.feed, heard, {

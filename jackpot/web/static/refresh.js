@@ -59,11 +59,13 @@ async function refresh() {
   schedule();
 }
 
+/** Each part as it is now; where one is gone, the page has become another one, and all of it is exchanged. */
 function place(text) {
   const fresh = new DOMParser().parseFromString(text, "text/html");
-  for (const part of parts()) {
+  const isSame = parts().every((part) => fresh.getElementById(part.id));
+  for (const part of isSame ? parts() : [document.getElementById("main")]) {
     const found = fresh.getElementById(part.id);
-    if (found && found.innerHTML !== part.innerHTML && !isBeingFilledIn(part)) swap(part, found.innerHTML);
+    if (found.innerHTML !== part.innerHTML && !isBeingFilledIn(part)) swap(part, found.innerHTML);
   }
 }
 

@@ -1,4 +1,4 @@
-// New HTML into an old place: the keyboard stays where it was, and what was opened stays open.
+// New HTML into an old place, which hears "swapped": the keyboard stays where it was, and what was opened stays open.
 
 const mark = (one) => one.id || (one.dataset.act && `${one.dataset.act} ${one.dataset.title}`) || one.getAttribute("href");
 
@@ -25,6 +25,7 @@ function put(target, html) {
   target.innerHTML = html;
   for (const id of opened) target.querySelector(`#${CSS.escape(id)}`)?.setAttribute("open", "");
   if (focused) [...target.querySelectorAll("button, a, summary, input, select")].find((one) => mark(one) === focused)?.focus();
+  target.dispatchEvent(new Event("swapped", { bubbles: true }));
 }
 
 /** Whether a place already shows this, however the browser writes it. */
