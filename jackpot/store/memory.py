@@ -103,6 +103,11 @@ def wagers_of_rounds(connection: Connection, chain: str, rounds: Mapping[str, in
     return found
 
 
+def wager_seqs(connection: Connection, chain: str, table: str, rounds: Sequence[int]) -> list[int]:
+    """The events that accepted the wagers of these rounds, in any order."""
+    return [int(row[0]) for row in _found(connection, chain, _ROUNDS, "seq", [(table, number) for number in rounds])]
+
+
 def _table_of(asked: Identified) -> str:
     return "" if is_of_the_jackpot(asked.command) else str(getattr(asked.command, "table", ""))
 

@@ -15,6 +15,7 @@ from jackpot.core.state import Jackpot, PayoutStatus
 from jackpot.store import tables
 from jackpot.store.book import read_jackpot
 from jackpot.store.chain import SITE
+from jackpot.store.table_events import IS_NO_WAGER, Span, seqs_of_round, seqs_of_table
 
 MOST_ROWS: Final = 1_000
 MOST_TRIED: Final = 1_000
@@ -125,10 +126,12 @@ def round_events(connection: Connection, jackpot: str, table: str, number: int) 
     seqs = {row.round: row.seq for row in connection.execute(opened)}
     if number not in seqs:
         return []
-    of_round = select(tables.events).where(e.chain == jackpot, e.table_id == table, e.round == number)
-    played = of_round.where(e.seq >= seqs[number], e.seq < seqs.get(number + 1, _AFTER_ALL)).order_by(e.seq)
-    late = of_round.where(e.type.in_(_ADJUSTMENTS), e.seq >= seqs.get(number + 1, _AFTER_ALL)).order_by(e.seq)
-    rows = [*connection.execute(played).mappings(), *connection.execute(late).mappings()]
+    after = seqs.get(number + 1, _AFTER_ALL)
+    played = seqs_of_round(connection, jackpot, table, number, Span(seqs[number], after))
+    of_chain = select(tables.events).where(e.chain == jackpot).order_by(e.seq)
+    named = (e.table_id == table, e.round == number, e.seq >= after)
+    late = of_chain.where(e.type.in_(_ADJUSTMENTS), IS_NO_WAGER, *named)
+    rows = [*connection.execute(of_chain.where(e.seq.in_(played))).mappings(), *connection.execute(late).mappings()]
     return [_with_hash(dict(row)) for row in rows]
 
 
@@ -219,13 +222,18 @@ def events(connection: Connection, page: Page, wanted: EventFilter) -> Found:
     """
     e = tables.events.c
     first, rest = _by_use(page, wanted)
+    span, times = _seq_bounds(connection, page, wanted)
+    limit = min(page.limit, MOST_ROWS)
+    if page.table is not None and first == [("table_id", page.table)]:
+        return _of_table(connection, page, span, [*(e[name] == value for name, value in rest), *times])
     bounds = [
         e.chain == page.jackpot,
         *(_rare(connection, e[name] == value) for name, value in first),
-        *_seq_bounds(connection, page, wanted),
+        e.seq < span.before,
+        *([e.seq >= span.low] if span.low else []),
+        *times,
     ]
     looked = select(tables.events).where(*bounds).order_by(e.seq.desc())
-    limit = min(page.limit, MOST_ROWS)
     if not rest:
         rows = [dict(row) for row in connection.execute(looked.limit(limit)).mappings()]
         return Found([_with_hash(row) for row in rows], rows[-1]["seq"] if len(rows) == limit else None)
@@ -233,6 +241,17 @@ def events(connection: Connection, page: Page, wanted: EventFilter) -> Found:
     fits = [seen.c[name] == value for name, value in rest]
     rows = [dict(row) for row in connection.execute(select(seen).where(*fits).limit(limit)).mappings()]
     return Found([_with_hash(row) for row in rows], _goes_on(connection, seen, rows, limit))
+
+
+def _of_table(connection: Connection, page: Page, span: Span, rest: list[ColumnElement[bool]]) -> Found:
+    """Events of one table, the newest first, as far as they fulfil the rest."""
+    e = tables.events.c
+    limit = min(page.limit, MOST_ROWS)
+    seqs = seqs_of_table(connection, page.jackpot, page.table or "", span, MOST_TRIED if rest else limit)
+    fits = select(tables.events).where(e.chain == page.jackpot, e.seq.in_(seqs.newest), *rest)
+    found = connection.execute(fits.order_by(e.seq.desc()).limit(limit)).mappings()
+    rows = [_with_hash(dict(row)) for row in found]
+    return Found(rows, rows[-1]["seq"] if len(rows) == limit else seqs.below)
 
 
 def _goes_on(connection: Connection, seen: Subquery, rows: list[Plain], limit: int) -> int | None:
@@ -255,21 +274,22 @@ def _by_use(page: Page, wanted: EventFilter) -> tuple[list[tuple[str, str]], lis
     return ordered[:1], ordered[1:]
 
 
-def _seq_bounds(connection: Connection, page: Page, wanted: EventFilter) -> list[ColumnElement[bool]]:
-    """Times, and the numbers of the events they begin and end with, so that the search begins where they do."""
+def _seq_bounds(connection: Connection, page: Page, wanted: EventFilter) -> tuple[Span, list[ColumnElement[bool]]]:
+    """The numbers of the events that the times begin and end with, so that the search begins there; and the times."""
     e = tables.events.c
     of_chain = select(e.seq).where(e.chain == page.jackpot).limit(1)
-    before = _AFTER_ALL if page.before is None else page.before
-    bounds = []
+    low, before = 0, _AFTER_ALL if page.before is None else page.before
+    times = []
     if wanted.since is not None:
         oldest = connection.execute(of_chain.where(e.at >= wanted.since).order_by(e.at, e.seq)).scalar_one_or_none()
-        bounds += [_tried(e.at) >= wanted.since, e.seq >= (_AFTER_ALL if oldest is None else oldest)]
+        low = _AFTER_ALL if oldest is None else oldest
+        times.append(_tried(e.at) >= wanted.since)
     if wanted.until is not None:
         last = of_chain.where(e.at < wanted.until).order_by(e.at.desc(), e.seq.desc())
         newest = connection.execute(last).scalar_one_or_none() or 0
-        bounds.append(_tried(e.at) < wanted.until)
+        times.append(_tried(e.at) < wanted.until)
         before = min(before, newest + 1)
-    return [e.seq < before, *bounds]
+    return Span(low, before), times
 
 
 def _rare(connection: Connection, condition: ColumnElement[bool]) -> ColumnElement[bool]:

@@ -15,11 +15,14 @@ from sqlalchemy import (
     String,
     Table,
     Text,
+    text,
 )
 
 metadata = MetaData()
 # What is only ever appended is kept in the order of its key (without rowid): one tree less to write for each row.
 _SHORT = String(64)
+_NO_WAGER = text("type <> 'wager_accepted'")
+"""A table's wagers are found by their rounds: see `table_events`."""
 
 chains = Table(
     "chains",
@@ -49,7 +52,7 @@ events = Table(
     PrimaryKeyConstraint("chain", "seq"),
     Index("events_by_time", "chain", "at", "seq"),
     Index("events_by_type", "chain", "type", "seq"),
-    Index("events_by_table", "chain", "table_id", "seq"),
+    Index("events_by_table", "chain", "table_id", "seq", sqlite_where=_NO_WAGER, postgresql_where=_NO_WAGER),
     Index("events_by_actor", "chain", "actor", "seq"),
     sqlite_with_rowid=False,
 )
@@ -109,7 +112,7 @@ wagers = Table(
     Column("reason", Text),
     Column("seq", BigInteger, nullable=False),
     PrimaryKeyConstraint("chain", "table_id", "box", "wager_id"),
-    Index("wagers_by_round", "chain", "table_id", "round", "status", "amount_cents"),
+    Index("wagers_by_round", "chain", "round", "table_id", "status", "amount_cents"),
 )
 
 commands = Table(

@@ -19,7 +19,7 @@ from jackpot.wire.views import Mark, Plain, Told
 
 BETWEEN_STATES_SECONDS: Final = 0.25
 """Where only wagers change a table, its state is told so often, and no oftener."""
-STATES_TOGETHER: Final = 10
+STATES_TOGETHER: Final = 5
 STATES_TOGETHER_SECONDS: Final = 0.1
 """And so many tables' at once: a full floor that wagers all at the same moment must not hold up its own lamps."""
 
@@ -136,12 +136,12 @@ class Announcer:
         """Tell what these events changed: lamps, prizes, tables."""
         only_wagers: dict[str, bool] = {}
         for seq, event in events:
+            if event.type is EventType.WAGER_ACCEPTED:
+                only_wagers.setdefault(event.table or "", True)
+                continue
             if event.type is EventType.CONFIG_APPROVED:
                 only_wagers.update(dict.fromkeys(self.jackpot.tables, False))  # the next round's wager is another
             if event.table is None:
-                continue
-            if event.type is EventType.WAGER_ACCEPTED:
-                only_wagers.setdefault(event.table, True)
                 continue
             only_wagers[event.table] = False
             self._tell_lamps(event)

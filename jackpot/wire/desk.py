@@ -6,7 +6,6 @@ import asyncio
 import time
 from collections.abc import Callable
 from concurrent.futures import Future
-from contextlib import suppress
 from functools import partial
 from typing import Any, Final, NamedTuple, TypeVar
 
@@ -334,8 +333,8 @@ class Desk:
         """What a batch obliges the shell to do and to count."""
         for _, event in events:
             if event.type is EventType.WAGER_ACCEPTED:
-                with suppress(TooBusyError):  # the watch looks again soon
-                    self.intake.suspend_for_pad(event.table or "", event.data["box"], nobody_waits)
+                if self.pads.is_offline(event.table or "", event.data["box"]):
+                    self.intake.look_for_silent_pads()
             elif event.type is EventType.TABLE_SUSPENDED:
                 metrics.MALFUNCTIONS.labels(self.id, event.data["cause"]).inc()
                 log.warning("table suspended", jackpot=self.id, table=event.table, **event.data)

@@ -20,7 +20,7 @@ from jackpot.core.answers import Refused
 from jackpot.core.commands import ReportMalfunction, Role
 from jackpot.core.ledger import POOLS
 from jackpot.core.site import INSTALLER, AddOperator
-from jackpot.store import queries, tables
+from jackpot.store import queries, table_events, tables
 from jackpot.store.book import Book, SiteBook
 from jackpot.store.database import Database
 from jackpot.store.errors import StoreError
@@ -494,12 +494,10 @@ def test_a_page_is_never_longer_than_the_limit_of_the_program(week, monkeypatch)
     ("wanted", "index"),
     [
         ((None, None, None), "PRIMARY KEY"),
-        (("t1", None, None), "events_by_table"),
         ((None, "round_settled", None), "events_by_type"),
         ((None, None, "max"), "events_by_actor"),
         (("t1", "wager_accepted", "max"), "events_by_actor"),
         (("t1", "round_settled", "pad"), "events_by_type"),
-        (("t1", "wager_accepted", "pad"), "events_by_table"),
     ],
 )
 def test_a_page_of_events_is_looked_up_by_the_index_that_leaves_least(tmp_path, times, wanted, index):
@@ -515,3 +513,40 @@ def test_a_page_of_events_is_looked_up_by_the_index_that_leaves_least(tmp_path, 
         plan = " ".join(row.detail for row in connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {statement}", values))
     database.close()
     assert (index in plan, "SCAN events" in plan, "TEMP B-TREE" in plan) == (True, False, False), plan
+
+
+@pytest.mark.parametrize("times", [(None, None), ("2026-01-01", "2027-01-01")])
+@pytest.mark.parametrize("others", [(None, None), ("wager_accepted", "pad")])
+def test_a_tables_events_are_looked_up_by_rounds_and_by_the_index_of_those_that_are_no_wagers(week, times, others):
+    statements = []
+    database = Database(week.database.url)
+    listening.listen(database.reading, "before_cursor_execute", lambda *seen: statements.append(seen[2:4]))
+    with database.reader() as connection:
+        queries.events(connection, Page("main", "t1"), EventFilter(*times, *others))
+        queries.round_events(connection, "main", "t1", 1)
+        asked = [one for one in list(statements) if "FROM" in one[0]]
+        if connection.dialect.name == "sqlite":
+            plans = [
+                " ".join(row.detail for row in connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {statement}", values))
+                for statement, values in asked
+            ]
+            assert any("events_by_table" in plan for plan in plans)
+            assert any("wagers_by_round" in plan for plan in plans)
+            assert not [
+                plan for plan in plans if any(f"SCAN {name}" in plan for name in ("events", "wagers", "rounds"))
+            ]
+    database.close()
+
+
+@pytest.mark.parametrize("limit", [1, 3, 50])
+@pytest.mark.parametrize("wanted", [EventFilter(), EventFilter(type="wager_accepted"), EventFilter(actor="dealer")])
+def test_a_tables_events_are_all_found_however_few_rounds_are_looked_through_at_once(week, monkeypatch, limit, wanted):
+    monkeypatch.setattr(table_events, "ROUNDS_TOGETHER", 2)
+    monkeypatch.setattr(table_events, "MOST_ROUNDS", 4)
+    for table in ("t1", "t2"):
+        expected = [
+            (seq,)
+            for seq, e in reversed(week.main.rows)
+            if e.table == table and wanted.type in (None, e.type) and wanted.actor in (None, e.actor)
+        ]
+        assert keys(event_pages(week.database, Page("main", table, limit=limit), wanted), "seq") == expected
