@@ -3,7 +3,8 @@
 One load generator (raw sockets, 20 connections with 5 wagers in flight each) drives, through the same broker: a
 raw-socket client that echoes each wager as a lamp; aiomqtt's client doing no more than that, messages taken in paho's
 callback; the controller's own session doing no more than that; and the controller, which makes each wager durable
-first. Each is alone with the broker in its turns; rounds are opened and settled between the timed stretches.
+first. Each is alone with the broker in its turns; rounds are opened and settled between the timed stretches. What a wager
+may take longer than an echo is told in commits of one row by the driver alone, p99 beside p99: disks have their moments.
 """
 
 from __future__ import annotations
@@ -451,22 +452,35 @@ def _in_turn(served: dict[str, tuple[Load, Callable[[], Any]]], turns: int) -> d
     return found
 
 
-def commit_ms(file: Path) -> tuple[float, float]:
-    """(median, p99) of one durable commit of one row, as SQLite makes it, at the pace of the wagers."""
-    connection = sqlite3.connect(file, isolation_level=None)
-    connection.execute("PRAGMA journal_mode=WAL")
-    connection.execute("PRAGMA synchronous=FULL")
-    connection.execute("CREATE TABLE t (x)")
+class Commit(NamedTuple):
+    """One durable commit of one row, with the driver alone."""
+
+    p50_ms: float
+    p99_ms: float
+
+
+def commit_of(database: str, folder: Path) -> Commit:
+    """How long a commit takes at the pace of the wagers, in the database that they are written to."""
+    if database.startswith("sqlite"):
+        connection: Any = sqlite3.connect(folder / "commit.db", isolation_level=None)
+        connection.execute("PRAGMA journal_mode=WAL")
+        connection.execute("PRAGMA synchronous=FULL")
+    else:
+        import psycopg
+
+        connection = psycopg.connect(database, autocommit=True)
+    connection.execute("CREATE TABLE one_row (x INTEGER)")
     took = []
     start = time.perf_counter()
     for n in range(PACED_SECONDS * PER_SECOND):
         time.sleep(max(0.0, start + n / PER_SECOND - time.perf_counter()))
         began = time.perf_counter()
-        connection.execute("INSERT INTO t VALUES (?)", (n,))
+        connection.execute(f"INSERT INTO one_row VALUES ({n})")
         took.append((time.perf_counter() - began) * 1e3)
+    connection.execute("DROP TABLE one_row")
     connection.close()
     ordered = sorted(took)
-    return ordered[len(took) // 2], ordered[int(len(took) * 0.99)]
+    return Commit(ordered[len(took) // 2], ordered[int(len(took) * 0.99)])
 
 
 @contextmanager
@@ -505,12 +519,12 @@ def measure(name: str, port: int, databases: dict[str, str], folder: Path, turns
         controller = Controller(folder / f"{name}-{kind}", port, database, site)
         served[kind] = Load(port, plays=True, site=site), controller.serving
     found = _in_turn(served, turns)
-    commit, slow_commit = commit_ms(folder / f"{name}.db")
     titles = {"raw": "raw-socket echo", "aiomqtt": "aiomqtt's client, echo", "session": "our session, echo"}
     lines: list[Line] = [(f"{name}: {titles[kind]}", found[kind].told(), "", None) for kind in ECHOES]
-    allowed = found["aiomqtt"].p99_ms + 3 * commit
-    for kind in databases:
-        ours = found[kind]
+    echo_ms = found["aiomqtt"].p99_ms
+    for kind, database in databases.items():
+        ours, commit = found[kind], commit_of(database, folder)
+        allowed = echo_ms + 3 * commit.p99_ms
         to_echo, to_raw = ours.ratio_to(found["aiomqtt"]), ours.ratio_to(found["raw"])
         wanted = 0.7 if kind == "SQLite" else 0.6
         needs_raw = name == "embedded" and kind == "SQLite"
@@ -525,8 +539,8 @@ def measure(name: str, port: int, databases: dict[str, str], folder: Path, turns
             ("  throughput to our session's echo", f"{ours.ratio_to(found['session']):.0%}", "", None),
             (
                 f"  p99 at {PER_SECOND} wagers/s",
-                f"{ours.p99_ms:.1f} ms (a commit of one row: {commit:.1f}, p99 {slow_commit:.1f} ms)",
-                f"≤ {allowed:.1f} ms ({found['aiomqtt'].p99_ms:.1f} + 3 × {commit:.2f})",
+                f"{ours.p99_ms:.1f} ms ({(ours.p99_ms - echo_ms) / commit.p50_ms:.1f} × a commit's median over the echo)",
+                f"≤ {allowed:.1f} ms ({echo_ms:.1f} + 3 × {commit.p99_ms:.2f}, p99 of a commit)",
                 ours.p99_ms <= allowed,
             ),
         ]

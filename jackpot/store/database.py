@@ -24,7 +24,7 @@ READERS: Final = 5
 FREE_SECONDS: Final = 10
 """How long somebody waits for a connection that others have."""
 BUSY_MS: Final = 10_000
-WRITER_CACHE_KIB: Final = 8_192
+WRITER_CACHE_KIB: Final = 6_144
 READER_CACHE_KIB: Final = 4_096
 PAGE_BYTES: Final = 2_048
 """Each pad's newest wager stands on a page of its own in the index of ids: small pages make a commit small."""

@@ -19,9 +19,8 @@ from jackpot.wire.views import Mark, Plain, Told
 
 BETWEEN_STATES_SECONDS: Final = 0.25
 """Where only wagers change a table, its state is told so often, and no oftener."""
-STATES_TOGETHER: Final = 5
-STATES_TOGETHER_SECONDS: Final = 0.1
-"""And so many tables' at once: a full floor that wagers all at the same moment must not hold up its own lamps."""
+BETWEEN_TABLES_SECONDS: Final = 0.02
+"""And no two tables' at once: a full floor that wagers all at the same moment must not hold up its own lamps."""
 
 MOST_UNSAID: Final = 100
 MOST_STRAYS: Final = 100
@@ -162,14 +161,14 @@ class Announcer:
             self._states_due[name] = None
 
     def _tell_due(self) -> None:
-        """The states that wait, a few at a time, whoever waits longest first."""
+        """The states that wait, one at a time, whoever waits longest first."""
         ready = time.monotonic() - BETWEEN_STATES_SECONDS
-        names = [name for name in self._states_due if self._state_at.get(name, 0.0) <= ready][:STATES_TOGETHER]
-        for name in names:
+        name = next((name for name in self._states_due if self._state_at.get(name, 0.0) <= ready), None)
+        if name is not None:
             self._tell_table(name, may_wait=False)
             self._states_due.pop(name, None)
         if self._states_due:
-            self._later(STATES_TOGETHER_SECONDS, self._tell_due)
+            self._later(BETWEEN_TABLES_SECONDS, self._tell_due)
 
     def _tell_lamps(self, event: Event) -> None:
         table = self.jackpot.tables.get(event.table or "")

@@ -20,6 +20,7 @@ class Pads:
 
     def __init__(self) -> None:
         self._online: dict[tuple[str, int], bool] = {}
+        self._offline: set[tuple[str, int]] = set()
         self._shown: dict[tuple[str, int], PadShownMessage] = {}
         self._dealers: dict[str, bool] = {}
 
@@ -36,10 +37,15 @@ class Pads:
         """A pad came or went."""
         if len(self._online) < MOST_PADS or (table, box) in self._online:
             self._online[table, box] = online
+            self._offline.discard((table, box)) if online else self._offline.add((table, box))
 
     def is_offline(self, table: str, box: int) -> bool:
         """Whether a pad said, or its will said, that it is gone."""
-        return self._online.get((table, box)) is False
+        return (table, box) in self._offline
+
+    def offline(self) -> list[tuple[str, int]]:
+        """The pads that are gone, by table and box."""
+        return list(self._offline)
 
     def online(self, table: str, box: int) -> bool | None:
         """Whether a pad is there; None where it never said."""

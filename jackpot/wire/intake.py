@@ -163,9 +163,8 @@ class Intake:
     def look_for_silent_pads(self) -> None:
         """Report every pad that is away from its lit wager and was not reported; what there is no room for waits."""
         try:
-            for table in self._announcer.jackpot.tables.values():
-                for box in table.round.lit if table.round is not None and table.phase is not Phase.IDLE else ():
-                    self.suspend_for_pad(table.id, box, nobody_waits)
+            for table, box in self._pads.offline():
+                self.suspend_for_pad(table, box, nobody_waits)
         except TooBusyError:
             metrics.UNTAKEN.labels(self._announcer.jackpot.id).inc()
 
