@@ -569,13 +569,13 @@ def test_an_operator_is_added_renewed_and_revoked(staged, look):
     token.wait_for()
     staged.tokens["sasha"] = token.input_value()
     assert staged.get("session", "sasha")["role"] == "supervisor"
-    page.get_by_role("button", name="I have taken it down").click()
+    take_it_down(page)
     row = page.locator("tbody tr", has_text="sasha")
     row.get_by_role("button", name="Renew").click()
     page.get_by_role("dialog").get_by_role("button", name="Do it").click()
     token.wait_for()
     assert token.input_value() != staged.tokens["sasha"]
-    page.get_by_role("button", name="I have taken it down").click()
+    take_it_down(page)
     row.get_by_role("button", name="Revoke").click()
     do_it(page, Reason="Left")
     row.get_by_text("Revoked").wait_for()
@@ -597,12 +597,18 @@ def test_a_manager_takes_two_managers(staged, look, forgiven):
     assert staged.get("session", "mia")["role"] == "manager"
 
 
+def take_it_down(page):
+    """Close the dialog with a token; the page is loaded anew then, and nothing can be clicked before it is."""
+    with page.expect_navigation():
+        page.get_by_role("button", name="I have taken it down").click()
+
+
 def half_of(page):
     """The half of a token that a manager is shown, taken down."""
     half = page.get_by_role("dialog").get_by_label("Half of a token")
     half.wait_for()
     told = half.input_value()
-    page.get_by_role("button", name="I have taken it down").click()
+    take_it_down(page)
     return told
 
 
@@ -614,7 +620,7 @@ def test_everybody_renews_their_own_token_and_signs_in_again(staged, look):
     token = page.get_by_role("dialog").get_by_label("Token", exact=True)
     token.wait_for()
     fresh = token.input_value()
-    page.get_by_role("button", name="I have taken it down").click()
+    take_it_down(page)
     page.wait_for_url("**/sign-in?ended=1**")
     page.get_by_label("Token").fill(fresh)
     page.keyboard.press("Enter")
