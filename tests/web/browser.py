@@ -46,7 +46,8 @@ def new_page(chromium, forgiven):
     yield make
     for context in made:
         context.close()
-    assert [told for told in complaints if not any(part in told for part in forgiven)] == []
+    unforgiven = [told for told in complaints if not any(part in told for part in forgiven)]
+    assert not unforgiven, unforgiven
 
 
 def wait_for(page, expression, seconds=20):

@@ -123,7 +123,10 @@ if (document.body.dataset.feed) {
       light(body);
       followTables(Object.keys(body));
     },
-    ended: () => location.reload(), // the session has: the controller says where to go
+    ended() {
+      // The session has: the controller says where to go, once a token that is told once has been taken down.
+      if (!document.querySelector("#ask[open] .token")) location.reload();
+    },
   };
   listen(document.body.dataset.feed, heard, {
     lost: () => (lost.hidden = false),

@@ -33,7 +33,7 @@ function schedule() {
 async function now() {
   // The header says that nobody asked: a page that is only left open does not keep its session alive.
   const response = await fetch(location.href, { headers: { Accept: "text/html", "X-Unattended": "1" } });
-  if (response.redirected) location.reload();
+  if (response.redirected && !document.querySelector("#ask[open] .token")) location.reload();
   return response.ok && !response.redirected ? await response.text() : null;
 }
 
