@@ -3,9 +3,10 @@
 One load generator (raw sockets, 20 connections with 5 wagers in flight each) drives, through the same broker: a
 raw-socket client that echoes each wager as a lamp; aiomqtt's client doing no more than that, messages taken in paho's
 callback; the controller's own session doing no more than that; and the controller, which makes each wager durable
-first. Each is alone with the broker in its turns; rounds are opened and settled between the timed stretches. What a
-wager may take longer than an echo is told in commits of one row by the driver alone, its p99 within three of theirs
-(disks have their moments), and beside it in commits' medians.
+first. All of them run all the time and are loaded in turns, one short stretch each, so that what else the machine does
+hits them alike; rounds are opened and settled between the timed stretches. What a wager may take longer than an echo is
+told in commits of one row by the driver alone, in stretches between: its p99 within three of theirs (disks have their
+moments), and beside it in commits' medians.
 """
 
 from __future__ import annotations
@@ -23,9 +24,8 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
-from functools import partial
+from collections.abc import AsyncIterator, Iterator
+from contextlib import ExitStack, asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -41,8 +41,10 @@ TABLES, BOXES = 100, 20
 CONNECTIONS, IN_FLIGHT = 20, 5
 LIMIT_SECONDS = 20.0
 REST_SECONDS = 1.0
-WARM_UPS, STRETCHES = 3, 5
-PER_SECOND, PACED_SECONDS = 200, 4
+WARM_UPS = 3
+PER_SECOND, PACED_SECONDS = 200, 2
+PACED = "aiomqtt", "SQLite", "PostgreSQL"
+"""Whose lamps are timed at a steady pace, too."""
 NO_DELAY = socket.IPPROTO_TCP, socket.TCP_NODELAY, 1
 
 
@@ -197,6 +199,20 @@ class Load:
         if self._plays:
             await self.dealers.connect(self._port, self._names, self._site)
 
+    @asynccontextmanager
+    async def connected(self) -> AsyncIterator[None]:
+        """Connected for a while."""
+        await self.connect()
+        try:
+            yield
+        finally:
+            self.close()
+
+    @property
+    def took(self) -> list[float]:
+        """How long each lamp of the last stretch took."""
+        return [took for pads in self.pads for took in pads.took]
+
     async def open(self) -> None:
         """Open a round everywhere, and wait until every lamp has told of it."""
         self.number += 1
@@ -226,7 +242,7 @@ class Load:
             for pads in self.pads:
                 await pads.answered.wait()
         seconds = time.perf_counter() - start
-        timing = _timing([took for pads in self.pads for took in pads.took], seconds)
+        timing = _timing(self.took, seconds)
         await self.end()
         return timing
 
@@ -247,7 +263,7 @@ class Load:
         async with asyncio.timeout(LIMIT_SECONDS):
             for pads in self.pads:
                 await pads.answered.wait()
-        timing = _timing([took for pads in self.pads for took in pads.took], time.perf_counter() - start)
+        timing = _timing(self.took, time.perf_counter() - start)
         await self.end()
         return timing
 
@@ -405,84 +421,74 @@ def memory_kib(process: subprocess.Popen[bytes]) -> int:
         return next(int(line.split()[1]) for line in status if line.startswith("VmRSS"))
 
 
-class Turns(NamedTuple):
-    """How one responder did, turn by turn: as quickly as possible, and at 200 wagers a second."""
+class Found(NamedTuple):
+    """How one responder did: as quickly as possible, turn by turn, and each lamp at 200 wagers a second, in ms."""
 
-    quick: list[Timing]
-    paced: list[Timing]
+    quick: list[float]
+    lamps: list[float]
 
-    def ratio_to(self, other: Turns) -> float:
+    def ratio_to(self, other: Found) -> float:
         """Throughput beside another's of the same turn; the median turn's."""
-        return statistics.median(a.per_second / b.per_second for a, b in zip(self.quick, other.quick, strict=True))
-
-    @property
-    def p99_ms(self) -> float:
-        """Of the lamp at 200 wagers a second, in the median turn."""
-        return statistics.median(timing.p99_ms for timing in self.paced)
+        return statistics.median(mine / its for mine, its in zip(self.quick, other.quick, strict=True))
 
     def told(self) -> str:
-        per_second = statistics.median(timing.per_second for timing in self.quick)
-        p50 = statistics.median(timing.p50_ms for timing in self.paced)
-        return f"{per_second:,.0f}/s; at {PER_SECOND}/s p50 {p50:.1f}, p99 {self.p99_ms:.1f} ms"
+        quick = f"{statistics.median(self.quick):,.0f}/s"
+        if not self.lamps:
+            return quick
+        return f"{quick}; at {PER_SECOND}/s p50 {_at(self.lamps, 0.5):.1f}, p99 {_at(self.lamps, 0.99):.1f} ms"
 
 
-async def _turn(load: Load) -> tuple[Timing, Timing]:
-    """One turn of a responder that has just been started: (as quickly as possible, at 200 a second)."""
-    await load.connect()
-    for _ in range(WARM_UPS):
-        await load.throughput()
-    stretches = sorted([await load.throughput() for _ in range(STRETCHES)])
-    quick = stretches[STRETCHES // 2]
-    paced = await load.paced(PER_SECOND, PACED_SECONDS)
-    load.close()
-    return quick, paced
+def _at(took: list[float], share: float) -> float:
+    return sorted(took)[int(len(took) * share)]
 
 
-def _in_turn(served: dict[str, tuple[Load, Callable[[], Any]]], turns: int) -> dict[str, Turns]:
-    """Every responder alone with the broker, one after another, several times over.
+async def _in_turn(loads: dict[str, Load], commits: dict[str, Commits], turns: int) -> dict[str, Found]:
+    """Every responder loaded for a moment, one after another, many times over; nobody else is connected meanwhile.
 
-    The machine is noisy, but less so within a turn.
+    A load that is connected and silent would still cost the embedded broker a part of every message.
     """
-    found = {name: Turns([], []) for name in served}
-    with asyncio.Runner() as runner:
-        for _ in range(turns):
-            for name, (load, start) in served.items():
-                with start():
-                    quick, paced = runner.run(_turn(load))
-                found[name].quick.append(quick)
-                found[name].paced.append(paced)
+    found = {name: Found([], []) for name in loads}
+    for load in loads.values():
+        async with load.connected():
+            for _ in range(WARM_UPS):
+                await load.throughput()
+    for _ in range(turns):
+        for name, load in loads.items():
+            async with load.connected():
+                found[name].quick.append((await load.throughput()).per_second)
+    for _ in range(turns):
+        for name, load in loads.items():
+            if name in PACED:
+                async with load.connected():
+                    await load.paced(PER_SECOND, PACED_SECONDS)
+                found[name].lamps.extend(took * 1e3 for took in load.took)
+        for commit in commits.values():
+            commit.stretch()
     return found
 
 
-class Commit(NamedTuple):
-    """One durable commit of one row, with the driver alone."""
+class Commits:
+    """Durable commits of one row each with the driver alone, at the pace of the wagers, in the database they go to."""
 
-    p50_ms: float
-    p99_ms: float
+    def __init__(self, database: str, folder: Path) -> None:
+        self.took: list[float] = []
+        if database.startswith("sqlite"):
+            self._connection: Any = sqlite3.connect(folder / "commit.db", isolation_level=None)
+            self._connection.execute("PRAGMA journal_mode=WAL")
+            self._connection.execute("PRAGMA synchronous=FULL")
+        else:
+            import psycopg
 
+            self._connection = psycopg.connect(database, autocommit=True)
+        self._connection.execute("CREATE TABLE one_row (x INTEGER)")
 
-def commit_of(database: str, folder: Path) -> Commit:
-    """How long a commit takes at the pace of the wagers, in the database that they are written to."""
-    if database.startswith("sqlite"):
-        connection: Any = sqlite3.connect(folder / "commit.db", isolation_level=None)
-        connection.execute("PRAGMA journal_mode=WAL")
-        connection.execute("PRAGMA synchronous=FULL")
-    else:
-        import psycopg
-
-        connection = psycopg.connect(database, autocommit=True)
-    connection.execute("CREATE TABLE one_row (x INTEGER)")
-    took = []
-    start = time.perf_counter()
-    for n in range(PACED_SECONDS * PER_SECOND):
-        time.sleep(max(0.0, start + n / PER_SECOND - time.perf_counter()))
-        began = time.perf_counter()
-        connection.execute(f"INSERT INTO one_row VALUES ({n})")
-        took.append((time.perf_counter() - began) * 1e3)
-    connection.execute("DROP TABLE one_row")
-    connection.close()
-    ordered = sorted(took)
-    return Commit(ordered[len(took) // 2], ordered[int(len(took) * 0.99)])
+    def stretch(self) -> None:
+        start = time.perf_counter()
+        for n in range(PACED_SECONDS * PER_SECOND):
+            time.sleep(max(0.0, start + n / PER_SECOND - time.perf_counter()))
+            began = time.perf_counter()
+            self._connection.execute(f"INSERT INTO one_row VALUES ({n})")
+            self.took.append((time.perf_counter() - began) * 1e3)
 
 
 @contextmanager
@@ -509,44 +515,51 @@ def mosquitto(folder: Path) -> Iterator[int]:
 
 
 Line = tuple[str, str, str, bool | None]
+TITLES = {"raw": "raw-socket echo", "aiomqtt": "aiomqtt's client, echo", "session": "our session, echo"}
 
 
 def measure(name: str, port: int, databases: dict[str, str], folder: Path, turns: int) -> list[Line]:
     """Everything about one broker."""
-    served: dict[str, tuple[Load, Callable[[], Any]]] = {
-        kind: (Load(port, plays=False, site=echo_site(kind)), partial(responder, kind, port)) for kind in ECHOES
-    }
-    for kind, database in databases.items():
-        site = f"{SITE}-{kind.lower()}"
-        controller = Controller(folder / f"{name}-{kind}", port, database, site)
-        served[kind] = Load(port, plays=True, site=site), controller.serving
-    found = _in_turn(served, turns)
-    titles = {"raw": "raw-socket echo", "aiomqtt": "aiomqtt's client, echo", "session": "our session, echo"}
-    lines: list[Line] = [(f"{name}: {titles[kind]}", found[kind].told(), "", None) for kind in ECHOES]
-    echo_ms = found["aiomqtt"].p99_ms
-    for kind, database in databases.items():
-        ours, commit = found[kind], commit_of(database, folder)
-        allowed = echo_ms + 3 * commit.p99_ms
-        to_echo, to_raw = ours.ratio_to(found["aiomqtt"]), ours.ratio_to(found["raw"])
-        wanted = 0.7 if kind == "SQLite" else 0.6
+    loads = {kind: Load(port, plays=False, site=echo_site(kind)) for kind in ECHOES}
+    commits = {}
+    with ExitStack() as running:
+        for kind in ECHOES:
+            running.enter_context(responder(kind, port))
+        for kind, database in databases.items():
+            site, place = f"{SITE}-{kind.lower()}", folder / f"{name}-{kind}"
+            running.enter_context(Controller(place, port, database, site).serving())
+            loads[kind] = Load(port, plays=True, site=site)
+            commits[kind] = Commits(database, place)
+        found = asyncio.run(_in_turn(loads, commits, turns))
+    lines: list[Line] = [(f"{name}: {TITLES[kind]}", found[kind].told(), "", None) for kind in ECHOES]
+    for kind in databases:
         needs_raw = name == "embedded" and kind == "SQLite"
-        lines += [
-            (f"{name}: controller, {kind}", ours.told(), "", None),
-            ("  throughput to aiomqtt's echo", f"{to_echo:.0%}", f"≥ {wanted:.0%}", to_echo >= wanted),
-            (
-                "  throughput to the raw echo",
-                f"{to_raw:.0%}",
-                *(("≥ 35%", to_raw >= 0.35) if needs_raw else ("", None)),
-            ),
-            ("  throughput to our session's echo", f"{ours.ratio_to(found['session']):.0%}", "", None),
-            (
-                f"  p99 at {PER_SECOND} wagers/s",
-                f"{ours.p99_ms:.1f} ms (echo + {(ours.p99_ms - echo_ms) / commit.p50_ms:.1f} × {commit.p50_ms:.2f})",
-                f"≤ {allowed:.1f} ms ({echo_ms:.1f} + 3 × {commit.p99_ms:.2f})",
-                ours.p99_ms <= allowed,
-            ),
-        ]
+        lines.append((f"{name}: controller, {kind}", found[kind].told(), "", None))
+        lines += _throughput(found, kind, needs_raw=needs_raw)
+        lines.append(_latency(found["aiomqtt"].lamps, found[kind].lamps, commits[kind].took))
     return lines
+
+
+def _throughput(found: dict[str, Found], kind: str, *, needs_raw: bool) -> list[Line]:
+    to_echo, to_raw, to_session = (found[kind].ratio_to(found[other]) for other in ("aiomqtt", "raw", "session"))
+    wanted = 0.7 if kind == "SQLite" else 0.6
+    asked = ("≥ 35%", to_raw >= 0.35) if needs_raw else ("", None)
+    return [
+        ("  throughput to aiomqtt's echo", f"{to_echo:.0%}", f"≥ {wanted:.0%}", to_echo >= wanted),
+        ("  throughput to the raw echo", f"{to_raw:.0%}", *asked),
+        ("  throughput to our session's echo", f"{to_session:.0%}", "", None),
+    ]
+
+
+def _latency(echo: list[float], ours: list[float], commits: list[float]) -> Line:
+    echo_ms, ours_ms, commit_ms, median_ms = _at(echo, 0.99), _at(ours, 0.99), _at(commits, 0.99), _at(commits, 0.5)
+    allowed = echo_ms + 3 * commit_ms
+    return (
+        f"  p99 at {PER_SECOND} wagers/s",
+        f"{ours_ms:.1f} ms (echo + {(ours_ms - echo_ms) / median_ms:.1f} × {median_ms:.2f})",
+        f"≤ {allowed:.1f} ms ({echo_ms:.1f} + 3 × {commit_ms:.2f})",
+        ours_ms <= allowed,
+    )
 
 
 async def _wager_on(port: int, process: subprocess.Popen[bytes], marks: tuple[int, int]) -> list[int]:
@@ -593,7 +606,7 @@ def _databases(postgres_url: str | None, name: str) -> dict[str, str]:
 
 def main() -> int:
     arguments = argparse.ArgumentParser(description="Pads, durable, lamp.")
-    arguments.add_argument("--turns", type=int, default=3)
+    arguments.add_argument("--turns", type=int, default=9)
     arguments.add_argument("--memory", action="store_true", help="also 500,000 wagers, to see the controller's memory")
     arguments.add_argument("--no-postgres", action="store_true")
     arguments.add_argument("--only", choices=("embedded", "mosquitto", "memory"))
