@@ -24,7 +24,7 @@ from jackpot.store.book import read_site
 from jackpot.store.chain import GENESIS, SITE, EventRow, canonical, event_hash
 from jackpot.store.database import Database
 from jackpot.store.errors import StoreError
-from jackpot.store.line import Line
+from jackpot.store.line import SqliteLine
 from jackpot.store.notes import Checkpoint, NoteError, Signer, Verifier
 from jackpot.store.projection import new_projection
 from jackpot.store.rows import event_of, plain_row, site_event_of, transfer_rows
@@ -246,7 +246,7 @@ def _project(rebuilt: Connection, chain: str, chunk: list[tuple[int, Event | Sit
         else:
             projection.add(seq, event)
     with rebuilt.begin():
-        projection.write(Line.of(rebuilt))
+        projection.write(SqliteLine.of(rebuilt))
 
 
 def _verify_checkpoint(row: EventRow, note: str | None, verifier: Verifier) -> None:

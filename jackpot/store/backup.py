@@ -14,7 +14,8 @@ from jackpot.store import tables
 from jackpot.store.audit import verify, write_checkpoint
 from jackpot.store.database import Database, shown
 from jackpot.store.errors import StoreError
-from jackpot.store.line import Line
+from jackpot.store.flight import copy_rows
+from jackpot.store.line import SqliteLine
 from jackpot.store.notes import Signer, Verifier
 from jackpot.store.schema import migrate, require_head
 
@@ -85,7 +86,8 @@ def _copy(source: Database, target: Database) -> None:
         for table in _ORDER:
             rows = reading.execution_options(yield_per=_AT_ONCE).execute(select(table))
             for part in rows.partitions(_AT_ONCE):
-                Line.of(writing).copy(table, [tuple(row) for row in part])
+                copied = [tuple(row) for row in part]
+                SqliteLine.of(writing).insert(table, copied) if target.is_sqlite else copy_rows(writing, table, copied)
         writing.execute(tables.chains.update().values(epoch=tables.chains.c.epoch + 1, owner=""))
 
 

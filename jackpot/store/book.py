@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Sequence
 from itertools import groupby
 from typing import Any, Final, NamedTuple, cast
 
@@ -26,7 +25,7 @@ from jackpot.store import tables
 from jackpot.store.chain import GENESIS, SITE, EventRow, canonical
 from jackpot.store.database import Database
 from jackpot.store.errors import Fenced, Rejected, StoreError
-from jackpot.store.line import Line
+from jackpot.store.line import Line, OvertakenError
 from jackpot.store.memory import Memory, recalled_command, recalled_from, wagers_of_rounds
 from jackpot.store.outbox import NoticeRow, notice_rows
 from jackpot.store.projection import Projection, new_projection
@@ -74,33 +73,19 @@ class Chain:
         after = Head(rows[-1].seq, rows[-1].hash, self.head.epoch)
         try:
             with self.database.line() as line:
-                line.begin()
-                with self._fenced_in(line, after):
-                    line.insert(tables.events, rows)
-                    write(line)
+                line.begin(_FENCE, (after.seq, after.hash, self.name, self.head.epoch, self.head.seq))
+                line.insert(tables.events, rows)
+                write(line)
                 self._unseen = after
                 line.commit()
+        except OvertakenError:
+            self._unseen = None
+            raise self._fenced() from None
         except StoreError:
             if not self.landed():
                 raise
         self._unseen = None
         self.head = after
-
-    @contextmanager
-    def _fenced_in(self, line: Line, after: Head) -> Iterator[None]:
-        """Statements that count only where the chain is still ours: that is asked first, and known at the end."""
-        mine = (after.seq, after.hash, self.name, self.head.epoch, self.head.seq)
-        fence = None
-        try:
-            with line.together():
-                fence = line.run(_FENCE, mine)
-                yield
-        except Exception:
-            if fence is not None and fence.rowcount == 0:
-                raise self._fenced() from None
-            raise
-        if fence.rowcount != 1:
-            raise self._fenced()
 
     def release(self) -> None:
         """Let others know that nobody writes this chain now; whoever took it over meanwhile is not disturbed."""

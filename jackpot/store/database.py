@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from sqlite3 import Connection as SqliteConnection
 from threading import Lock
-from typing import Final
+from typing import Any, Final
 
 import psycopg
 from sqlalchemy import Connection, Engine, create_engine, event, text
@@ -18,7 +18,8 @@ from sqlalchemy.exc import TimeoutError as NoneFreeError
 from sqlalchemy.pool import PoolProxiedConnection
 
 from jackpot.store.errors import Rejected, StoreError, Unreachable
-from jackpot.store.line import MOST_STATEMENTS, Line
+from jackpot.store.flight import Flight
+from jackpot.store.line import MOST_STATEMENTS, Line, SqliteLine
 
 READERS: Final = 5
 FREE_SECONDS: Final = 10
@@ -46,7 +47,7 @@ class Database:
         self.url = _checked(url)
         self.is_sqlite = self.url.startswith("sqlite")
         self.writing = self._engine(2, "BEGIN IMMEDIATE", WRITER_CACHE_KIB)
-        self._held: PoolProxiedConnection | None = None
+        self._held: tuple[PoolProxiedConnection, Line] | None = None
         self._writes = Lock()
         self.reading = self._engine(READERS, "BEGIN", READER_CACHE_KIB)
 
@@ -76,21 +77,21 @@ class Database:
         """The writer's own connection, kept from batch to batch; on any error the transaction is undone."""
         with explained(self.url), self._writes:
             if self._held is None:
-                self._held = self.writing.raw_connection()
-            line = Line(self._held.dbapi_connection, self.is_sqlite)
+                held = self.writing.raw_connection()
+                driver: Any = held.dbapi_connection
+                self._held = held, SqliteLine(driver) if self.is_sqlite else Flight(driver)
             try:
-                yield line
+                yield self._held[1]
             except BaseException:
-                self._undo(line)
+                self._undo(*self._held)
                 raise
 
-    def _undo(self, line: Line) -> None:
+    def _undo(self, held: PoolProxiedConnection, line: Line) -> None:
         """Roll back; a connection that cannot even do that is let go."""
         try:
             line.rollback()
         except _DRIVERS:
-            if self._held is not None:
-                self._held.invalidate()
+            held.invalidate()
             self._held = None
 
     @contextmanager
@@ -117,7 +118,7 @@ class Database:
     def close(self) -> None:
         """Let go of every connection."""
         if self._held is not None:
-            self._held.close()
+            self._held[0].close()
             self._held = None
         self.writing.dispose()
         self.reading.dispose()

@@ -44,7 +44,8 @@ from jackpot.store.audit import verify, write_checkpoint
 from jackpot.store.book import Book, SiteBook, read_jackpot
 from jackpot.store.database import Database
 from jackpot.store.errors import Fenced, StoreError, WrongSchema
-from jackpot.store.line import Line
+from jackpot.store.flight import Flight
+from jackpot.store.line import SqliteLine
 from jackpot.store.memory import Memory
 from jackpot.store.notes import Signer
 from jackpot.store.projection import Projection
@@ -351,7 +352,12 @@ def test_the_sites_chain_is_fenced_too(empty):
 # All or nothing.
 
 
-def break_at(monkeypatch, stage):
+def line_of(database):
+    """The writer's own line to this kind of database."""
+    return SqliteLine if database.is_sqlite else Flight
+
+
+def break_at(monkeypatch, line, stage):
     """Let the writing of a batch fail at one of its stages."""
 
     def broken(*_arguments):
@@ -362,21 +368,21 @@ def break_at(monkeypatch, stage):
     elif stage in ("write_balances", "write_states"):
         monkeypatch.setattr(books, stage, broken)
     else:
-        real = Line.insert
+        real = line.insert
 
-        def insert(line, table, rows, *more):
-            return broken() if table.name == stage else real(line, table, rows, *more)
+        def insert(self, table, rows, *more):
+            return broken() if table.name == stage else real(self, table, rows, *more)
 
-        monkeypatch.setattr(Line, "insert", insert)
+        monkeypatch.setattr(line, "insert", insert)
 
 
 @pytest.mark.parametrize("stage", ["events", "transfers", "projections", "write_balances", "write_states"])
-def test_a_batch_that_fails_half_way_leaves_nothing_and_the_book_goes_on(floor, monkeypatch, stage):
+def test_a_batch_that_fails_half_way_leaves_nothing_and_the_book_goes_on(floor, database, monkeypatch, stage):
     floor.open()
     before, head, state = floor.kept(), floor.book.chain.head, floor.book.jackpot
     batch = [floor.wagered(1), floor.wagered(2), CloseWagers(AT, DEALER, "t1", 1)]
     with monkeypatch.context() as patched:
-        break_at(patched, stage)
+        break_at(patched, line_of(database), stage)
         for _ in range(2):
             with pytest.raises(StoreError, match=f"no more {stage}"):
                 floor.book.ask(batch)
@@ -420,14 +426,14 @@ def test_a_connection_that_breaks_half_way_leaves_nothing_and_the_book_goes_on(f
     floor.open()
     before = floor.kept()
     with monkeypatch.context() as patched:
-        real = Line.insert
+        real = line_of(database).insert
 
         def break_first(line, table, *what):
             if table.name == stage:
                 end_own_connection(database, line)
             real(line, table, *what)
 
-        patched.setattr(Line, "insert", break_first)
+        patched.setattr(line_of(database), "insert", break_first)
         with pytest.raises(StoreError):
             floor.wager(1)
     assert floor.kept() == before
@@ -454,10 +460,11 @@ def failed_commit(_real):
     return commit
 
 
-def test_a_commit_whose_answer_is_lost_is_recognised_as_landed(floor, monkeypatch):
+def test_a_commit_whose_answer_is_lost_is_recognised_as_landed(floor, database, monkeypatch):
     floor.open()
+    line = line_of(database)
     with monkeypatch.context() as patched:
-        patched.setattr(Line, "commit", lost_answer(Line.commit))
+        patched.setattr(line, "commit", lost_answer(line.commit))
         outcomes = floor.book.ask([floor.wagered(1), floor.wagered(2)])
     assert [outcome.answer["verdict"] for outcome in outcomes] == ["accepted", "accepted"]
     assert floor.book.jackpot.tables["t1"].round.lit == [1, 2]
@@ -466,11 +473,12 @@ def test_a_commit_whose_answer_is_lost_is_recognised_as_landed(floor, monkeypatc
     gc.collect()  # a connection that was let go without being closed would complain here
 
 
-def test_a_commit_that_really_failed_is_not_taken_for_landed(floor, monkeypatch):
+def test_a_commit_that_really_failed_is_not_taken_for_landed(floor, database, monkeypatch):
     floor.open()
+    line = line_of(database)
     before, state = floor.kept(), floor.book.jackpot
     with monkeypatch.context() as patched:
-        patched.setattr(Line, "commit", failed_commit(Line.commit))
+        patched.setattr(line, "commit", failed_commit(line.commit))
         with pytest.raises(StoreError, match="the connection was lost"):
             floor.book.ask([floor.wagered(1)])
     assert (floor.kept(), floor.book.jackpot) == (before, state)
@@ -482,14 +490,15 @@ def test_a_commit_that_really_failed_is_not_taken_for_landed(floor, monkeypatch)
 def test_a_commit_on_a_connection_that_the_server_ended_is_not_taken_for_landed(floor, database, monkeypatch):
     floor.open()
     before = floor.kept()
-    real = Line.commit
+    line = line_of(database)
+    real = line.commit
 
     def commit(connection):
         end_own_connection(database, connection)
         real(connection)
 
     with monkeypatch.context() as patched:
-        patched.setattr(Line, "commit", commit)
+        patched.setattr(line, "commit", commit)
         with pytest.raises(StoreError):
             floor.wager(1)
     assert floor.kept() == before
@@ -500,18 +509,19 @@ def test_a_commit_on_a_connection_that_the_server_ended_is_not_taken_for_landed(
 def test_a_lost_commit_that_another_has_replaced_is_not_taken_for_ours(floor, database, monkeypatch):
     """The commit failed, and before we could look another took over and wrote as many events."""
     floor.open()
-    other_wager, real = floor.wagered(7), Line.commit
+    line = line_of(database)
+    other_wager, real = floor.wagered(7), line.commit
     elsewhere = Database(database.url)
 
     def commit(connection):
         connection.rollback()
         with monkeypatch.context() as patched:
-            patched.setattr(Line, "commit", real)
+            patched.setattr(line, "commit", real)
             Book.open(elsewhere, floor.chain, "other").ask([other_wager])
         raise OperationalError("COMMIT", {}, Exception("the connection was lost"))
 
     with monkeypatch.context() as patched:
-        patched.setattr(Line, "commit", commit)
+        patched.setattr(line, "commit", commit)
         with pytest.raises(StoreError):
             floor.wager(1)
     elsewhere.close()

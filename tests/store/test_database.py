@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jackpot.store import database as module
-from jackpot.store import line
+from jackpot.store import flight
 from jackpot.store.database import READERS, Database
 from jackpot.store.errors import Unreachable
 
@@ -73,14 +73,14 @@ TEXTS = st.none() | st.text(st.characters(exclude_categories=["Cs"], exclude_cha
 
 @given(st.lists(TEXTS, min_size=1))
 def test_any_texts_are_written_so_that_postgresql_reads_the_same(server, texts):
-    assert server.execute("SELECT %s::text[]", [line._written_texts(texts)]).fetchone()[0] == texts
+    assert server.execute("SELECT %s::text[]", [flight._written_texts(texts)]).fetchone()[0] == texts
 
 
 @given(st.lists(st.binary(), min_size=1))
 def test_any_bytes_are_written_so_that_postgresql_reads_the_same(server, values):
-    assert server.execute("SELECT %s::bytea[]", [line._written_bytes(values)]).fetchone()[0] == values
+    assert server.execute("SELECT %s::bytea[]", [flight._written_bytes(values)]).fetchone()[0] == values
 
 
 @given(st.lists(st.none() | st.integers(-(2**63), 2**63 - 1), min_size=1))
 def test_any_numbers_are_written_so_that_postgresql_reads_the_same(server, values):
-    assert server.execute("SELECT %s::bigint[]", [line._written_numbers(values)]).fetchone()[0] == values
+    assert server.execute("SELECT %s::bigint[]", [flight._written_numbers(values)]).fetchone()[0] == values
