@@ -14,6 +14,7 @@ from jackpot.store.book import read_jackpot
 from jackpot.store.chain import SITE
 from jackpot.store.database import Database
 from jackpot.store.queries import jackpot_ids
+from jackpot.store.table_events import IS_NO_WAGER
 
 
 def tell_low_reserves(database: Database, notified: Notified) -> None:
@@ -31,6 +32,6 @@ def tell_low_reserves(database: Database, notified: Notified) -> None:
 def _floor_before(connection: Connection) -> int:
     """The floor at the last start that was recorded; 0 where none was, or nobody was told."""
     e = tables.events.c
-    starts = select(e.data).where(e.chain == SITE, e.type == SiteEventType.SOFTWARE_STARTED.value)
+    starts = select(e.data).where(e.chain == SITE, e.type == SiteEventType.SOFTWARE_STARTED.value, IS_NO_WAGER)
     last = connection.execute(starts.order_by(e.seq.desc()).limit(1)).scalar_one_or_none()
     return int(json.loads(last).get("reserve_floor_cents", 0)) if last else 0

@@ -72,10 +72,10 @@ class History:
 
 
 def _first(connection: Connection, jackpot: str, at: str) -> int:
-    """The first event that moved money at or after this moment; one beyond the last where there is none."""
-    t = tables.transfers.c
-    since = select(t.seq).where(t.chain == jackpot, t.at >= at).order_by(t.at, t.seq).limit(1)
-    last = select(func.max(t.seq)).where(t.chain == jackpot)
+    """The first event at or after this moment; one beyond the last where there is none."""
+    e = tables.events.c
+    since = select(e.seq).where(e.chain == jackpot, e.at >= at).order_by(e.at, e.seq).limit(1)
+    last = select(func.max(e.seq)).where(e.chain == jackpot)
     found = connection.execute(since).scalar_one_or_none()
     return int(found if found is not None else (connection.execute(last).scalar_one() or 0) + 1)
 

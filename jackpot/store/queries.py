@@ -8,14 +8,14 @@ from typing import Any, Final, NamedTuple
 from sqlalchemy import ColumnElement, Connection, Select, Subquery, Table, func, select
 
 from jackpot.core import state
-from jackpot.core.commands import DEVICES
+from jackpot.core.commands import DEVICES, PAD
 from jackpot.core.events import EventType
 from jackpot.core.ledger import Account
 from jackpot.core.state import Jackpot, PayoutStatus
 from jackpot.store import tables
 from jackpot.store.book import read_jackpot
 from jackpot.store.chain import SITE
-from jackpot.store.table_events import IS_NO_WAGER, Span, seqs_of_round, seqs_of_table
+from jackpot.store.table_events import IS_NO_PADS, IS_NO_WAGER, Span, seqs_of_round, seqs_of_table
 
 MOST_ROWS: Final = 1_000
 MOST_TRIED: Final = 1_000
@@ -180,7 +180,8 @@ def pending_wins(connection: Connection) -> list[Plain]:
 def is_resumed_since(connection: Connection, jackpot: str, table: str, seq: int) -> bool:
     """Whether a table was resumed after this event."""
     e = tables.events.c
-    later = (e.chain == jackpot) & (e.seq > seq) & (e.table_id == table) & (e.type == EventType.TABLE_RESUMED.value)
+    resumed = (e.type == EventType.TABLE_RESUMED.value) & IS_NO_WAGER
+    later = (e.chain == jackpot) & (e.seq > seq) & (e.table_id == table) & resumed
     return connection.execute(select(e.seq).where(later).limit(1)).first() is not None
 
 
@@ -195,7 +196,7 @@ def last_fall(connection: Connection, jackpot: str) -> Plain | None:
     for kind in (*_FALLS, None):
         found_by = tables.events if kind else tables.payouts
         wanted = [found_by.c.chain == jackpot, left.where(t.seq == found_by.c.seq).exists()]
-        query = select(found_by.c.seq).where(*wanted, *([e.type == kind.value] if kind else []))
+        query = select(found_by.c.seq).where(*wanted, *([e.type == kind.value, IS_NO_WAGER] if kind else []))
         newest.append(connection.execute(query.order_by(found_by.c.seq.desc()).limit(1)).scalar_one_or_none())
     seq = max((seq for seq in newest if seq is not None), default=None)
     if seq is None:
@@ -218,7 +219,8 @@ def events(connection: Connection, page: Page, wanted: EventFilter) -> Found:
     """Events of a chain, the newest first, as far as the filter wants them.
 
     One condition is looked up by its index, the others are tried on the rows it gives, on so many of them that a page
-    never takes long; where the search is not at its end then, `before` says from where it goes on.
+    never takes long; where the search is not at its end then, `before` says from where it goes on. Pads' wagers, which
+    most events are, are in no index but that of the trail itself.
     """
     e = tables.events.c
     first, rest = _by_use(page, wanted)
@@ -228,7 +230,7 @@ def events(connection: Connection, page: Page, wanted: EventFilter) -> Found:
         return _of_table(connection, page, span, [*(e[name] == value for name, value in rest), *times])
     bounds = [
         e.chain == page.jackpot,
-        *(_rare(connection, e[name] == value) for name, value in first),
+        *(_looked_up(connection, name, value) for name, value in first),
         e.seq < span.before,
         *([e.seq >= span.low] if span.low else []),
         *times,
@@ -263,15 +265,20 @@ def _goes_on(connection: Connection, seen: Subquery, rows: list[Plain], limit: i
 
 
 def _by_use(page: Page, wanted: EventFilter) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
-    """The conditions: the one that leaves least, to be looked up, and the others; most events are pads' wagers."""
+    """The conditions: the one that leaves least, to be looked up where any does, and the others."""
     given = [
         (wanted.actor in DEVICES, "actor", wanted.actor),
-        (wanted.type == EventType.WAGER_ACCEPTED, "type", wanted.type),
+        (False, "type", wanted.type),
         (False, "table_id", page.table),
     ]
     asked = [(common, name, value) for common, name, value in given if value is not None]
     ordered = [(name, value) for _, name, value in sorted(asked, key=lambda one: one[0])]
-    return ordered[:1], ordered[1:]
+    looked_up = [one for one in ordered if one not in _EVERYWHERE][:1]
+    return looked_up, [one for one in ordered if one not in looked_up]
+
+
+_EVERYWHERE: Final = (("type", EventType.WAGER_ACCEPTED), ("actor", PAD.name))
+"""Conditions that most events fulfil."""
 
 
 def _seq_bounds(connection: Connection, page: Page, wanted: EventFilter) -> tuple[Span, list[ColumnElement[bool]]]:
@@ -292,9 +299,14 @@ def _seq_bounds(connection: Connection, page: Page, wanted: EventFilter) -> tupl
     return Span(low, before), times
 
 
-def _rare(connection: Connection, condition: ColumnElement[bool]) -> ColumnElement[bool]:
-    """A condition that few rows fulfil: without the hint SQLite would rather read a whole range of the trail."""
-    return func.unlikely(condition) if connection.dialect.name == "sqlite" else condition
+def _looked_up(connection: Connection, name: str, value: str) -> ColumnElement[bool]:
+    """A condition that few rows fulfil: without the hint SQLite would rather read a whole range of the trail.
+
+    With it goes what its index is restricted to.
+    """
+    column = tables.events.c[name]
+    condition = func.unlikely(column == value) if connection.dialect.name == "sqlite" else column == value
+    return condition & (IS_NO_PADS if name == "actor" else IS_NO_WAGER)
 
 
 def _tried(text: ColumnElement[str]) -> ColumnElement[str]:

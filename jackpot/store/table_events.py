@@ -10,6 +10,7 @@ from typing import Final, NamedTuple
 
 from sqlalchemy import Connection, literal_column, select
 
+from jackpot.core.commands import PAD
 from jackpot.core.events import EventType
 from jackpot.store import tables
 from jackpot.store.memory import wager_seqs
@@ -19,7 +20,8 @@ MOST_ROUNDS: Final = 1_000
 """How many rounds one search looks through: a table may have played many on which nobody wagered."""
 
 IS_NO_WAGER: Final = tables.events.c.type != literal_column(f"'{EventType.WAGER_ACCEPTED.value}'")
-"""As the index says it: a database must see that they are the same."""
+IS_NO_PADS: Final = tables.events.c.actor != literal_column(f"'{PAD.name}'")
+"""As the indexes say it: a database must see that they are the same."""
 
 
 class Span(NamedTuple):

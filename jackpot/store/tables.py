@@ -22,7 +22,9 @@ metadata = MetaData()
 # What is only ever appended is kept in the order of its key (without rowid): one tree less to write for each row.
 _SHORT = String(64)
 _NO_WAGER = text("type <> 'wager_accepted'")
-"""A table's wagers are found by their rounds: see `table_events`."""
+"""A table's wagers are found by their rounds, see `table_events`; a jackpot's are found anywhere, without an index."""
+_NO_PAD = text("actor <> 'pad'")
+"""What pads did is found anywhere, too."""
 
 chains = Table(
     "chains",
@@ -51,9 +53,9 @@ events = Table(
     Column("hash", LargeBinary, nullable=False),
     PrimaryKeyConstraint("chain", "seq"),
     Index("events_by_time", "chain", "at", "seq"),
-    Index("events_by_type", "chain", "type", "seq"),
+    Index("events_by_type", "chain", "type", "seq", sqlite_where=_NO_WAGER, postgresql_where=_NO_WAGER),
     Index("events_by_table", "chain", "table_id", "seq", sqlite_where=_NO_WAGER, postgresql_where=_NO_WAGER),
-    Index("events_by_actor", "chain", "actor", "seq"),
+    Index("events_by_actor", "chain", "actor", "seq", sqlite_where=_NO_PAD, postgresql_where=_NO_PAD),
     sqlite_with_rowid=False,
 )
 
@@ -71,7 +73,6 @@ transfers = Table(
     PrimaryKeyConstraint("chain", "seq", "n"),
     CheckConstraint("amount_cents > 0", name="money_moves"),
     CheckConstraint("source <> target", name="between_two_accounts"),
-    Index("transfers_by_time", "chain", "at"),
     sqlite_with_rowid=False,
 )
 

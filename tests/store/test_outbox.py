@@ -131,19 +131,6 @@ def test_the_same_finding_waits_once(database):
     assert data == {"site": "casino", "jackpot": "main", "seq": 7, "problem": "changed"}
 
 
-def test_a_store_from_before_the_outbox_is_brought_to_head_with_all_it_holds(tmp_path, database):
-    from jackpot.store import schema
-
-    with database.transaction() as connection:
-        tables.outbox.drop(connection)
-        connection.execute(text("UPDATE alembic_version SET version_num = '0001'"))
-    with pytest.raises(StoreError, match="run jackpot migrate"):
-        schema.require_head(database)
-    assert migrate(database) == ("0001", schema.head())
-    book = opened(database, Notified("casino"))
-    assert book.noticed == 1
-
-
 def test_old_news_is_not_brought_back_by_a_backup(database, tmp_path):
     signer = Signer.new("casino")
     SiteBook.open(database, "test")
