@@ -75,3 +75,10 @@ SUBSCRIBERS = Gauge("jackpot_feed_subscribers", "Displays and consoles that are 
 REFUSED_SUBSCRIBERS = Counter("jackpot_feed_refused", "Refused because too many are fed already", ["kind"])
 for _kind in ("display", "console"):
     REFUSED_SUBSCRIBERS.labels(_kind)
+
+# Whoever connects.
+ENDED_CONNECTIONS = Counter(
+    "jackpot_http_ended_connections", "Ended: slow (no whole request came in time), or crowded (too many)", ["reason"]
+)
+for _reason in ("slow", "crowded"):
+    ENDED_CONNECTIONS.labels(_reason)

@@ -27,6 +27,7 @@ from jackpot.web.api import (
     retirements,
     trail,
 )
+from jackpot.web.connection import Connection
 from jackpot.web.console import (
     audit,
     changes,
@@ -138,6 +139,8 @@ async def serve(app: Porch, where: socket.socket, trusted_proxies: str = "") -> 
     """
     config = uvicorn.Config(
         app,
+        http=Connection,
+        ws="none",
         log_config=None,
         access_log=False,
         lifespan="off",

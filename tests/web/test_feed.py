@@ -11,7 +11,7 @@ import urllib.request
 
 import postgres
 import pytest
-from listening import Listener
+from listening import Board, Listener
 from machinery import mosquitto, wait_until
 
 from jackpot.web import feed
@@ -315,19 +315,6 @@ def test_a_stop_takes_less_than_two_seconds_with_fifty_streams_open_and_each_hea
         listener.wait_for_end()
         assert listener.all[-1].kind == "goodbye"
     assert "Traceback" not in site.log
-
-
-class Board:
-    """What there is to tell at every look."""
-
-    def __init__(self, *news):
-        self._news = list(news)
-
-    def version_of(self, _event_id):
-        return 0
-
-    def news(self, since, _kinds):
-        return since, self._news
 
 
 async def never(*_args):
