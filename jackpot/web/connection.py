@@ -56,10 +56,11 @@ class Connection(H11Protocol):
 
     async def _answer(self, scope: Any, receive: Any, send: Any) -> None:  # noqa: ANN401 - uvicorn's
         """Have it answered; an answer that is left without its end is closed, and that must not take for ever."""
+        mine = self.cycle  # by the end of this, the connection may be about another
         try:
             await self._application(scope, receive, send)
         finally:
-            if self._is_asked:
+            if mine is self.cycle and self._is_asked:
                 self._wait()
 
     @property

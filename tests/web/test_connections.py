@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 import pytest
 from fastapi import FastAPI, Response
 from listening import Board
+from starlette.background import BackgroundTask
 
 from jackpot import metrics
 from jackpot.store.database import Database
@@ -37,6 +38,8 @@ def application(news=()):
     app.add_api_route("/answer", lambda: Response("answered"))
     app.add_api_route("/much", lambda: Response(b"x" * 50_000_000))
     app.add_api_route("/feed", lambda: app.state.feed.stream(Board(*news), (), None))
+    app.state.may_end = asyncio.Event()
+    app.add_api_route("/lingers", lambda: Response("answered", background=BackgroundTask(app.state.may_end.wait)))
     return app
 
 
@@ -45,13 +48,15 @@ async def serving(tmp_path, news=()):
     """A server of a small application; gives what connects to it."""
     database = Database(f"sqlite:///{tmp_path / 'store.db'}")
     porch = Porch(Health(database, {}, {}))
-    porch.let_in(application(news))
+    app = application(news)
+    porch.let_in(app)
     where = listening("127.0.0.1", 0)
     port = where.getsockname()[1]
     task = asyncio.create_task(serve(porch, where))
     made = []
 
     async def connect(said=b""):
+        connect.app = app
         reader, writer = await asyncio.open_connection("127.0.0.1", port, limit=1 << 14)
         made.append(writer)
         writer.write(said)
@@ -107,6 +112,21 @@ def test_a_connection_that_says_nothing_or_half_a_request_is_ended_and_counted(t
     before = ended("slow")
     asyncio.run(run())
     assert ended("slow") == before + 3
+
+
+def test_a_feed_goes_on_when_what_was_asked_before_it_on_the_same_connection_ends_late(tmp_path):
+    async def run():
+        async with serving(tmp_path) as connect:
+            reader, writer = await connect(WHOLE.replace(b"answer", b"lingers"))
+            assert await answer(reader) == 200
+            writer.write(FED)
+            await reader.readuntil(b"hello")
+            connect.app.state.may_end.set()
+            heard = asyncio.create_task(everything(reader))
+            await asyncio.wait((heard,), timeout=3 * SHORT_SECONDS)
+            assert not heard.done()
+
+    asyncio.run(run())
 
 
 def test_a_second_request_on_a_connection_must_come_whole_in_time_too(tmp_path):
