@@ -627,6 +627,22 @@ def test_everybody_renews_their_own_token_and_signs_in_again(staged, look):
     page.wait_for_url(f"{staged.address}/operators")
 
 
+def test_a_token_that_is_told_once_stays_although_its_session_has_ended(staged, look, forgiven):
+    """The page hears that its session has ended, and asks where to go, before anybody has taken the token down."""
+    forgiven.add("401")
+    staged.add("ann", "auditor")
+    page = look("ann", "/operators")
+    page.get_by_role("button", name="Renew your token").click()
+    with page.expect_response(lambda response: "/sign-in?ended=1" in response.url, timeout=20_000):
+        page.get_by_role("dialog").get_by_role("button", name="Do it").click()
+    token = page.get_by_role("dialog").get_by_label("Token", exact=True)
+    with page.expect_response(lambda response: "/sign-in?ended=1" in response.url, timeout=20_000):
+        assert len(token.input_value()) > 40
+    assert len(token.input_value()) > 40
+    take_it_down(page)
+    page.wait_for_url("**/sign-in?ended=1**")
+
+
 # Behind the pages.
 
 

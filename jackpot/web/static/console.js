@@ -3,6 +3,7 @@
 import { act, newKey, sentence } from "./acts.js";
 import { ask } from "./ask.js";
 import { listen } from "./feed.js";
+import { leave } from "./leave.js";
 import { changed, leaveIfSignedOut, renew } from "./refresh.js";
 import { shows, swap } from "./swap.js";
 
@@ -123,10 +124,7 @@ if (document.body.dataset.feed) {
       light(body);
       followTables(Object.keys(body));
     },
-    ended() {
-      // The session has: the controller says where to go, once a token that is told once has been taken down.
-      if (!document.querySelector("#ask[open] .token")) location.reload();
-    },
+    ended: leave,
   };
   listen(document.body.dataset.feed, heard, {
     lost: () => (lost.hidden = false),

@@ -1,5 +1,7 @@
 // Parts of a page that are asked for again now and then, while somebody can see them.
 
+import { leave } from "./leave.js";
+
 const REACHED = "a, summary, [tabindex]";
 
 /** Ask for a part again; whatever was unfolded, focused or scrolled in it stays so. */
@@ -13,7 +15,7 @@ async function renew(part) {
     return;
   }
   if (response.type === "opaqueredirect") {
-    location.reload(); // the session has ended: the controller says where to go
+    leave();
     return;
   }
   part.classList.toggle("stale", !response.ok);

@@ -1,5 +1,6 @@
 // Parts of a page that follow the floor: fetched anew after a fragment that they name has changed, while they are seen.
 
+import { leave } from "./leave.js";
 import { swap } from "./swap.js";
 
 const BETWEEN_MS = 1_000;
@@ -33,7 +34,7 @@ function schedule() {
 async function now() {
   // The header says that nobody asked: a page that is only left open does not keep its session alive.
   const response = await fetch(location.href, { headers: { Accept: "text/html", "X-Unattended": "1" } });
-  if (response.redirected && !document.querySelector("#ask[open] .token")) location.reload();
+  if (response.redirected) leave();
   return response.ok && !response.redirected ? await response.text() : null;
 }
 
