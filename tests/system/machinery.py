@@ -290,6 +290,15 @@ class Site:
         finally:
             database.close()
 
+    def change(self, statement):
+        """Change the site's database behind its daemon's back."""
+        database = Database(self.database)
+        try:
+            with database.transaction() as connection:
+                connection.execute(statement)
+        finally:
+            database.close()
+
     def head(self, chain="main"):
         """How many events a chain has."""
         return self.rows(select(tables.chains.c.seq).where(tables.chains.c.chain == chain))[0].seq
