@@ -1,16 +1,20 @@
-"""A database's connections: SQLite's log folded beside the writer, and nobody kept waiting for ever."""
+"""A database's connections: SQLite's log folded beside the writer, PostgreSQL's flights, and nobody kept waiting."""
 
 from contextlib import ExitStack
+from uuid import uuid4
 
 import psycopg
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sqlalchemy import select
 
 from jackpot.store import database as module
-from jackpot.store import flight
+from jackpot.store import flight, tables
 from jackpot.store.database import READERS, Database
-from jackpot.store.errors import Unreachable
+from jackpot.store.errors import Rejected, Unreachable
+from jackpot.store.line import OvertakenError
+from jackpot.store.schema import migrate
 
 
 def filled(database, rows):
@@ -84,3 +88,57 @@ def test_any_bytes_are_written_so_that_postgresql_reads_the_same(server, values)
 @given(st.lists(st.none() | st.integers(-(2**63), 2**63 - 1), min_size=1))
 def test_any_numbers_are_written_so_that_postgresql_reads_the_same(server, values):
     assert server.execute("SELECT %s::bigint[]", [flight._written_numbers(values)]).fetchone()[0] == values
+
+
+@pytest.fixture
+def of_postgres(postgres_url):
+    """A database on the server with the schema and one chain, and how to look into it."""
+    name = f"flight_{uuid4().hex}"
+    with psycopg.connect(postgres_url, autocommit=True) as connection:
+        connection.execute(f"CREATE DATABASE {name}")
+    database = Database(postgres_url.replace("/postgres", f"/{name}"))
+    migrate(database)
+    with database.transaction() as connection:
+        connection.execute(tables.chains.insert().values(("main", 0, b"x", 1, "o", 0)))
+    yield database
+    database.close()
+
+
+def states(database):
+    with database.reader() as connection:
+        return sorted(connection.execute(select(tables.states.c.part, tables.states.c.body)).all())
+
+
+def fly(database, seq, *inserts, changes=(), chain="main"):
+    """One transaction that begins by moving the chain on from this number."""
+    with database.line() as line:
+        line.begin("UPDATE chains SET seq = ? WHERE chain = ? AND seq = ?", (seq + 1, chain, seq))
+        for table, row, *on_conflict in inserts:
+            line.insert(table, [row], *on_conflict)
+        for part, body in changes:
+            line.run("UPDATE states SET body = ? WHERE part = ?", (body, part))
+        line.commit()
+
+
+def test_a_text_with_a_zero_is_refused_and_not_cut(of_postgres):
+    with pytest.raises(Rejected, match="NUL"):
+        fly(of_postgres, 0, (tables.states, ("main", "part", "before\0after")))
+    with pytest.raises(Rejected, match="NUL"):
+        fly(of_postgres, 0, chain="ma\0in")
+    assert states(of_postgres) == []
+
+
+def test_a_flight_keeps_its_order_within_a_table_and_does_nothing_where_its_beginning_moves_nothing(of_postgres):
+    notice = tables.outbox, ("n0", "now", "main", "type", "{}")
+    replaced = "ON CONFLICT (chain, part) DO UPDATE SET body = '3'"
+    first = [(tables.states, ("main", part, "1")) for part in ("a", "b")]
+    fly(of_postgres, 0, *first, (tables.states, ("main", "b", "2"), replaced), notice, changes=[("a", "4")])
+    assert states(of_postgres) == [("a", "4"), ("b", "3")]
+    another = tables.states, ("main", "c", "1")
+    with pytest.raises(OvertakenError):
+        fly(of_postgres, 7, another, notice)
+    with pytest.raises(Rejected):
+        fly(of_postgres, 1, another, notice)  # the notice is there already
+    assert states(of_postgres) == [("a", "4"), ("b", "3")]
+    fly(of_postgres, 1, another)
+    assert states(of_postgres) == [("a", "4"), ("b", "3"), ("c", "1")]
