@@ -129,6 +129,7 @@ def one_floor(mosquitto_port, tmp_path_factory):
     site = Site(tmp_path_factory.mktemp("one"), f"mqtt://127.0.0.1:{mosquitto_port}")
     client = Client(mosquitto_port, site.id, *EVERYTHING)
     site.start()
+    client.wait("jackpots/main/meter")  # behind every lamp that is told at the start
     yield site, client
     client.close()
     site.kill()
