@@ -13,8 +13,8 @@ from typing import Any, Final
 
 from sqlalchemy import Connection, Table
 
-MOST_ROWS: Final = 64
-"""Rows of one statement in SQLite."""
+MOST_ROWS: Final = 32
+"""Rows of one statement in SQLite: each number of them is kept prepared, which takes memory for every row."""
 MOST_STATEMENTS: Final = 512
 """How many statements a SQLite connection keeps prepared: every number of rows, for the tables that wagers fill."""
 
