@@ -8,14 +8,14 @@ import tempfile
 from pathlib import Path
 from typing import Final
 
-from sqlalchemy import select
+from sqlalchemy import Connection, Table, select
 
 from jackpot.store import tables
 from jackpot.store.audit import verify, write_checkpoint
 from jackpot.store.database import Database, shown
 from jackpot.store.errors import StoreError
 from jackpot.store.flight import copy_rows
-from jackpot.store.line import SqliteLine
+from jackpot.store.line import Rows, SqliteLine
 from jackpot.store.notes import Signer, Verifier
 from jackpot.store.schema import migrate, require_head
 
@@ -82,13 +82,17 @@ def _one_file(path: Path) -> None:
 
 
 def _copy(source: Database, target: Database) -> None:
+    insert = _insert_rows if target.is_sqlite else copy_rows
     with source.reader() as reading, target.transaction() as writing:
         for table in _ORDER:
             rows = reading.execution_options(yield_per=_AT_ONCE).execute(select(table))
             for part in rows.partitions(_AT_ONCE):
-                copied = [tuple(row) for row in part]
-                SqliteLine.of(writing).insert(table, copied) if target.is_sqlite else copy_rows(writing, table, copied)
+                insert(writing, table, [tuple(row) for row in part])
         writing.execute(tables.chains.update().values(epoch=tables.chains.c.epoch + 1, owner=""))
+
+
+def _insert_rows(connection: Connection, table: Table, rows: Rows) -> None:
+    SqliteLine.of(connection).insert(table, rows)
 
 
 def _verified(database: Database, verifier: Verifier) -> dict[str, int]:

@@ -12,7 +12,7 @@ from sqlalchemy import select
 from jackpot.store import database as module
 from jackpot.store import flight, tables
 from jackpot.store.database import READERS, Database
-from jackpot.store.errors import Rejected, Unreachable
+from jackpot.store.errors import Rejected, StoreError, Unreachable
 from jackpot.store.line import OvertakenError
 from jackpot.store.schema import migrate
 
@@ -142,3 +142,20 @@ def test_a_flight_keeps_its_order_within_a_table_and_does_nothing_where_its_begi
     assert states(of_postgres) == [("a", "4"), ("b", "3")]
     fly(of_postgres, 1, another)
     assert states(of_postgres) == [("a", "4"), ("b", "3"), ("c", "1")]
+
+
+REFUSE_AT_COMMIT = """
+CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'not at the commit, either'; END $$;
+CREATE CONSTRAINT TRIGGER refuse AFTER INSERT ON states DEFERRABLE INITIALLY DEFERRED
+FOR EACH ROW EXECUTE FUNCTION refuse()
+"""
+
+
+def test_what_the_server_refuses_only_when_it_commits_is_not_taken_for_durable(of_postgres):
+    with of_postgres.transaction() as connection:
+        connection.exec_driver_sql(REFUSE_AT_COMMIT)
+    for _ in range(2):
+        with pytest.raises(StoreError, match="not at the commit, either"):
+            fly(of_postgres, 0, (tables.states, ("main", "a", "1")))
+    assert states(of_postgres) == []
+    fly(of_postgres, 0, (tables.outbox, ("n0", "now", "main", "type", "{}")))
