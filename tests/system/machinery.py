@@ -145,6 +145,15 @@ class Client:
         self.say(f"tables/{table}/dealer/command", {"command_id": command_id, "type": kind, **fields})
         return self.wait(f"tables/{table}/dealer/reply", lambda reply: reply["command_id"] == command_id)
 
+    def play(self, table, number, cards):
+        """A round with one hand in it, at box 3."""
+        name = f"{table}-{number}"
+        self.command(table, f"{name}-open", "open_round")
+        self.wager(table, 3, f"{name}-w", number)
+        self.command(table, f"{name}-close", "close_wagers", round=number)
+        self.command(table, f"{name}-declare", "declare", round=number, box=3, cards=cards)
+        self.command(table, f"{name}-settle", "settle", round=number)
+
     def wager(self, table, box, wager_id, number, **other):
         """Send a wager; the lamp that answers it."""
         body = {"wager_id": wager_id, "round": number, "amount_cents": 200, "ante": True, **other}

@@ -40,16 +40,6 @@ def new_floor(new_site, new_client, mosquitto_port):
     return make
 
 
-def play(client, table, number, cards):
-    """A round with one hand in it."""
-    name = f"{table}-{number}"
-    client.command(table, f"{name}-open", "open_round")
-    client.wager(table, 3, f"{name}-w", number)
-    client.command(table, f"{name}-close", "close_wagers", round=number)
-    client.command(table, f"{name}-declare", "declare", round=number, box=3, cards=cards)
-    client.command(table, f"{name}-settle", "settle", round=number)
-
-
 def malfunction(client, table):
     client.command(table, f"{table}-broken", "report_malfunction", equipment="pad 2", note="dark")
 
@@ -69,7 +59,7 @@ def waiting(site):
 def test_a_pending_win_a_malfunction_an_advance_and_a_low_reserve_are_told(new_floor, receiver):
     site, client = new_floor(receiver.port, RESERVE_FLOOR_CENTS=1_995_000)
     assert site.metric("jackpot_reserve_floor_cents") == 1_995_000
-    play(client, "t1", 1, ROYAL)  # its reset takes ten thousand dollars from the reserve
+    client.play("t1", 1, ROYAL)  # its reset takes ten thousand dollars from the reserve
     malfunction(client, "t2")
     posts = receiver.wait(3)
     assert types(posts) == ["win.pending", "reserve.low", "table.suspended"]
@@ -83,10 +73,10 @@ def test_a_pending_win_a_malfunction_an_advance_and_a_low_reserve_are_told(new_f
     }  # fmt: skip
     assert low["reserve_cents"] == 1_000_060 < low["reserve_floor_cents"]
     assert (broken["table"], broken["cause"], broken["note"]) == ("t2", "dealer_report", "dark")
-    play(client, "t3", 1, ROYAL)  # and this one nearly all that is left
+    client.play("t3", 1, ROYAL)  # and this one nearly all that is left
     assert types(receiver.wait(4))[3:] == ["win.pending"]
     assert site.act("rounds/t3/1/confirm")[0] == 200
-    play(client, "t3", 2, ROYAL)
+    client.play("t3", 2, ROYAL)
     posts = receiver.wait(6)
     assert types(posts)[4:] == ["win.pending", "house.advanced"]
     advanced = posts[5].told["data"]
@@ -127,7 +117,7 @@ def test_after_500s_and_a_kill_everything_is_told_with_one_id_each(new_floor, re
     receiver.answers = [500] * 1_000
     site, client = new_floor(receiver.port)
     malfunction(client, "t1")
-    play(client, "t2", 1, ROYAL)
+    client.play("t2", 1, ROYAL)
     failed = receiver.wait(2, status=500)
     wait_until(lambda: site.metric('jackpot_webhook_notices_total{outcome="failed"}') >= 2)
     wait_until(lambda: site.metric("jackpot_webhook_waiting_notices") == 2)
