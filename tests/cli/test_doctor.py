@@ -88,8 +88,8 @@ def test_a_configuration_that_cannot_be_read_is_all_there_is_to_say(patient):
 def test_the_key_must_be_there_be_this_sites_and_be_a_secret(patient):
     key = patient.folder / "jackpot.key"
     key.chmod(0o644)
-    assert patient.say() == (0, patient.say()[1])
-    assert patient.say()[1]["key"][0] == "warning"
+    code, told = patient.say()
+    assert (code, told["key"][0]) == (0, "warning")
     patient.set(site="other")
     assert patient.wrong() == ("key", "jackpot.key is the key of casino, and this site is other")
     key.write_text("nonsense")

@@ -2,6 +2,7 @@
 
 import json
 import re
+from contextlib import contextmanager
 
 import pytest
 from browser import serious_findings, wait_for
@@ -627,20 +628,57 @@ def test_everybody_renews_their_own_token_and_signs_in_again(staged, look):
     page.wait_for_url(f"{staged.address}/operators")
 
 
+def told_that_it_ended(page):
+    """While this is open, the page hears that its session has ended, and asks the controller where to go."""
+    return page.expect_response(lambda response: "/sign-in?" in response.url, timeout=20_000)
+
+
+@contextmanager
+def held_back(page, path):
+    """What is asked of a path is done at once, and its answer comes when this is left."""
+    held = []
+    page.route(f"**{path}", lambda route: held.append((route, route.fetch())))
+    yield
+    for route, answer in held:
+        route.fulfill(response=answer)
+
+
 def test_a_token_that_is_told_once_stays_although_its_session_has_ended(staged, look, forgiven):
-    """The page hears that its session has ended, and asks where to go, before anybody has taken the token down."""
+    """The page hears that its session has ended before the token has come, and before anybody has taken it down."""
     forgiven.add("401")
     staged.add("ann", "auditor")
     page = look("ann", "/operators")
     page.get_by_role("button", name="Renew your token").click()
-    with page.expect_response(lambda response: "/sign-in?ended=1" in response.url, timeout=20_000):
+    with held_back(page, "/renew"), told_that_it_ended(page):
         page.get_by_role("dialog").get_by_role("button", name="Do it").click()
     token = page.get_by_role("dialog").get_by_label("Token", exact=True)
-    with page.expect_response(lambda response: "/sign-in?ended=1" in response.url, timeout=20_000):
+    with told_that_it_ended(page):
         assert len(token.input_value()) > 40
     assert len(token.input_value()) > 40
     take_it_down(page)
     page.wait_for_url("**/sign-in?ended=1**")
+
+
+def test_whoever_signs_out_is_not_told_that_their_session_has_ended(staged, look, forgiven):
+    """Although the page hears so before it hears that they are signed out."""
+    forgiven.add("401")
+    staged.add("una", "auditor")
+    page = look("una", "/wins")
+    with held_back(page, "/api/v1/session"), told_that_it_ended(page):
+        page.get_by_role("button", name="Sign out").click()
+    page.wait_for_url("**/sign-in")
+
+
+def test_a_page_leaves_in_one_way_however_many_are_heard(staged, look):
+    page = look("auditor", "/")
+    asked = []
+    page.on("request", lambda request: asked.append(request.url) if request.is_navigation_request() else None)
+    page.evaluate("""async () => {
+        const { go, leave } = await import("/static/leave.js");
+        go("/wins"); leave(); go("/devices"); go();
+    }""")
+    page.wait_for_url("**/wins")
+    assert asked == [f"{staged.address}/wins"]
 
 
 # Behind the pages.

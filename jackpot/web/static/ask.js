@@ -1,6 +1,7 @@
 // One dialog for every act: what it is, what it needs to know, and how it went.
 
 import { act, newKey, sentence, values } from "./acts.js";
+import { go } from "./leave.js";
 
 const dialog = document.getElementById("ask");
 
@@ -100,7 +101,7 @@ function showToken(answer, button) {
   const close = Object.assign(document.createElement("button"), { className: "primary", textContent: secret ? "I have taken it down" : "Close" });
   close.addEventListener("click", () => {
     dialog.close();
-    if (button.dataset.then === "reload") location.reload();
+    if (button.dataset.then === "reload") go();
   });
   box.append(heading, note, token, close);
   dialog.replaceChildren(box);

@@ -3,7 +3,7 @@
 import { act, newKey, sentence } from "./acts.js";
 import { ask } from "./ask.js";
 import { listen } from "./feed.js";
-import { leave } from "./leave.js";
+import { go, leave } from "./leave.js";
 import { changed, leaveIfSignedOut, renew } from "./refresh.js";
 import { shows, swap } from "./swap.js";
 
@@ -67,8 +67,7 @@ export function tell(text) {
 
 function follow(then) {
   if (then === "refresh") renew();
-  else if (then === "reload") location.reload();
-  else if (then) location.assign(then);
+  else if (then) go(then === "reload" ? "" : then);
 }
 
 document.addEventListener("click", (event) => {
@@ -110,7 +109,8 @@ document.addEventListener("click", (event) => {
 });
 
 document.getElementById("sign-out")?.addEventListener("click", () => {
-  act("/api/v1/session", null, "DELETE").finally(() => location.assign("/sign-in"));
+  // Whoever goes by themselves is not told that their session has ended; one that is not known here any more is over, too.
+  go("/sign-in", act("/api/v1/session", null, "DELETE").catch(() => null));
 });
 
 if (document.body.dataset.feed) {
