@@ -6,7 +6,7 @@ callback; the controller's own session doing no more than that; and the controll
 first. All of them run all the time and are loaded in turns, one short stretch each, so that what else the machine does
 hits them alike; rounds are opened and settled between the timed stretches. What a wager may take longer than an echo is
 told in commits of one row by the driver alone, in stretches between: its p99 within three of theirs (disks have their
-moments), and beside it in commits' medians.
+moments), and beside it in commits' medians. What bounds each is told by who used the processors meanwhile.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ from contextlib import ExitStack, asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import processors
 from raw_mqtt import RawClient
 from rich.console import Console
 from rich.table import Table
@@ -183,8 +184,11 @@ class Dealers:
 class Load:
     """The load generator, against one responder."""
 
-    def __init__(self, port: int, *, plays: bool, site: str = SITE) -> None:
+    def __init__(
+        self, port: int, *, plays: bool, site: str = SITE, usage: processors.Usage = processors.UNWATCHED
+    ) -> None:
         self._port = port
+        self._usage = usage
         self._site = site
         self._plays = plays
         names = [f"t{n}" for n in range(1, TABLES + 1)]
@@ -235,6 +239,7 @@ class Load:
         """All boxes of all tables wager once, as quickly as they are answered."""
         await self.open()
         each = len(self.pads[0].tables) * BOXES
+        used = self._usage.read()
         start = time.perf_counter()
         for pads in self.pads:
             pads.begin(self.number, each)
@@ -242,6 +247,7 @@ class Load:
             for pads in self.pads:
                 await pads.answered.wait()
         seconds = time.perf_counter() - start
+        self._usage.add(used, self._usage.read(), seconds)
         timing = _timing(self.took, seconds)
         await self.end()
         return timing
@@ -359,7 +365,7 @@ def _say_ready() -> None:
 
 
 @contextmanager
-def responder(kind: str, port: int) -> Iterator[None]:
+def responder(kind: str, port: int) -> Iterator[subprocess.Popen[str]]:
     """An echo as a process."""
     process = subprocess.Popen(
         [sys.executable, __file__, "--respond", kind, "--port", str(port)], stdout=subprocess.PIPE, text=True
@@ -367,7 +373,7 @@ def responder(kind: str, port: int) -> Iterator[None]:
     try:
         if process.stdout is None or "ready\n" not in iter(process.stdout.readline, ""):
             raise RuntimeError(f"the {kind} echo does not start")
-        yield
+        yield process
     finally:
         process.kill()
         process.wait()
@@ -482,6 +488,13 @@ class Commits:
             self._connection = psycopg.connect(database, autocommit=True)
         self._connection.execute("CREATE TABLE one_row (x INTEGER)")
 
+    def servers(self) -> list[int]:
+        """The processes of the database's server; SQLite has none."""
+        if isinstance(self._connection, sqlite3.Connection):
+            return []
+        server = processors.parent(self._connection.info.backend_pid)
+        return [server, *processors.children(server)]
+
     def stretch(self) -> None:
         start = time.perf_counter()
         for n in range(PACED_SECONDS * PER_SECOND):
@@ -515,28 +528,39 @@ def mosquitto(folder: Path) -> Iterator[int]:
 
 
 Line = tuple[str, str, str, bool | None]
-TITLES = {"raw": "raw-socket echo", "aiomqtt": "aiomqtt's client, echo", "session": "our session, echo"}
+TITLES = {
+    "raw": "raw-socket echo", "aiomqtt": "aiomqtt's client, echo", "session": "our session, echo",
+    "SQLite": "controller, SQLite", "PostgreSQL": "controller, PostgreSQL",
+}  # fmt: skip
 
 
 def measure(name: str, port: int, databases: dict[str, str], folder: Path, turns: int) -> list[Line]:
     """Everything about one broker."""
-    loads = {kind: Load(port, plays=False, site=echo_site(kind)) for kind in ECHOES}
-    commits = {}
+    brokers = processors.children(os.getpid())
+    loads, usages, commits = {}, {}, {}
+
+    def loaded(kind: str, site: str, process: subprocess.Popen[Any], *, plays: bool) -> None:
+        parties = {"load": [os.getpid()], "broker": brokers, "controller" if plays else "echo": [process.pid]}
+        usages[kind] = processors.Usage(parties)
+        loads[kind] = Load(port, plays=plays, site=site, usage=usages[kind])
+
     with ExitStack() as running:
         for kind in ECHOES:
-            running.enter_context(responder(kind, port))
+            loaded(kind, echo_site(kind), running.enter_context(responder(kind, port)), plays=False)
         for kind, database in databases.items():
             site, place = f"{SITE}-{kind.lower()}", folder / f"{name}-{kind}"
-            running.enter_context(Controller(place, port, database, site).serving())
-            loads[kind] = Load(port, plays=True, site=site)
+            loaded(kind, site, running.enter_context(Controller(place, port, database, site).serving()), plays=True)
             commits[kind] = Commits(database, place)
+            usages[kind].parties["database"] = commits[kind].servers()
         found = asyncio.run(_in_turn(loads, commits, turns))
-    lines: list[Line] = [(f"{name}: {TITLES[kind]}", found[kind].told(), "", None) for kind in ECHOES]
-    for kind in databases:
-        needs_raw = name == "embedded" and kind == "SQLite"
-        lines.append((f"{name}: controller, {kind}", found[kind].told(), "", None))
-        lines += _throughput(found, kind, needs_raw=needs_raw)
-        lines.append(_latency(found["aiomqtt"].lamps, found[kind].lamps, commits[kind].took))
+    lines: list[Line] = []
+    for kind, title in TITLES.items():
+        if kind in found:
+            lines.append((f"{name}: {title}", found[kind].told(), "", None))
+            lines.append(("  bounded by", usages[kind].told(), "", None))
+        if kind in databases:
+            lines += _throughput(found, kind, needs_raw=name == "embedded" and kind == "SQLite")
+            lines.append(_latency(found["aiomqtt"].lamps, found[kind].lamps, commits[kind].took))
     return lines
 
 
@@ -636,7 +660,7 @@ def main() -> int:
         table.add_column(column)
     for what, measured, target, met in lines:
         table.add_row(what, measured, target, "" if met is None else "met" if met else "MISSED")
-    Console(width=140, highlight=False).print(table)
+    Console(width=150, highlight=False).print(table)
     return 1 if any(met is False for *_, met in lines) else 0
 
 
