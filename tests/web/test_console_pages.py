@@ -7,6 +7,7 @@ from contextlib import contextmanager
 import pytest
 from browser import serious_findings, wait_for
 from machinery import Client, Site, wait_until
+from playwright.sync_api import TimeoutError  # noqa: A004 - the browser's own
 from staged import FLUSH, NEARLY, ROYAL, Staged, set_the_stage
 
 from jackpot.core.events import EventType
@@ -679,6 +680,54 @@ def test_a_page_leaves_in_one_way_however_many_are_heard(staged, look):
     }""")
     page.wait_for_url("**/wins")
     assert asked == [f"{staged.address}/wins"]
+
+
+# Before a page's programs have come.
+
+
+@contextmanager
+def slow_programs(page, name):
+    """Meanwhile a page's program is asked for, and does not come."""
+    asked = []
+    page.route(f"**/static/{name}", lambda route: asked.append(route.request))
+    yield
+    wait_until(lambda: page.wait_for_timeout(20) or asked, "somebody who asks for the program")
+    page.unroute(f"**/static/{name}")  # which lets it come
+
+
+def test_what_is_pressed_before_the_programs_have_come_is_not_pressed_in_vain(staged, look):
+    page = look("manager1", "/")
+    with slow_programs(page, "console.js"):
+        page.goto(f"{staged.address}/operators", wait_until="commit")
+        button = page.get_by_role("button", name="Add an auditor or a supervisor")
+        with pytest.raises(TimeoutError, match="intercepts pointer events"):
+            button.click(timeout=500)
+    button.click()
+    page.get_by_role("dialog").get_by_label("Name").wait_for()
+
+
+def test_a_form_that_is_sent_before_its_program_has_come_keeps_what_it_says(staged, look):
+    page = look("manager1", "/")
+    with slow_programs(page, "console.js"):
+        page.goto(f"{staged.address}/changes", wait_until="commit")
+        table = page.locator("#table-form").get_by_label("Table")
+        table.fill("t9")
+        table.press("Enter")
+    wait_for(page, "'ready' in document.body.dataset")
+    assert page.url == f"{staged.address}/changes"
+    assert table.input_value() == "t9"
+
+
+def test_a_token_never_comes_into_an_address(staged, new_page):
+    page = new_page(viewport=WIDE)
+    with slow_programs(page, "sign_in.js"):
+        page.goto(f"{staged.address}/sign-in", wait_until="commit")
+        page.get_by_label("Token").fill(staged.tokens["auditor"])
+        page.keyboard.press("Enter")
+    wait_for(page, "'ready' in document.body.dataset")
+    assert page.url == f"{staged.address}/sign-in"
+    page.get_by_role("button", name="Sign in").click()
+    page.wait_for_url(f"{staged.address}/")
 
 
 # Behind the pages.

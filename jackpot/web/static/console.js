@@ -4,6 +4,7 @@ import { act, newKey, sentence } from "./acts.js";
 import { ask } from "./ask.js";
 import { listen } from "./feed.js";
 import { go, leave } from "./leave.js";
+import "./ready.js";
 import { changed, leaveIfSignedOut, renew } from "./refresh.js";
 import { shows, swap } from "./swap.js";
 

@@ -1,6 +1,7 @@
 // Signing in: the token goes to the controller and is kept nowhere; a link may carry it behind its #, which no log sees.
 
 import { act, Problem, sentence } from "./acts.js";
+import "./ready.js";
 
 const NOT_KEPT = {
   "http:": "This address needs https: over plain http your browser does not keep the sign-in. Open the console through the proxy that the README tells of.",
