@@ -43,7 +43,7 @@ CONFIRM_SECONDS: Final = 8.0
 class Daemon(NamedTuple):
     """The demonstration's controller: where it is, and who may act."""
 
-    folder: Path
+    config: Path
     broker: str
     http: str
     supervisor_token: str
@@ -67,7 +67,7 @@ class Daemon(NamedTuple):
 
     def query(self, *arguments: str) -> Any:  # noqa: ANN401 - JSON
         """What a command of ours answers."""
-        return _jackpot(self.folder, *arguments)
+        return _jackpot(self.config, *arguments)
 
 
 def demo(
@@ -116,7 +116,7 @@ async def _watch(floor: Floor, daemon: Daemon, screen: Any, limit: float | None)
             await show(
                 floor, screen, Programme(" Canberra Poker · progressive jackpot ", None, limit, ended, lambda: words)
             )
-        result = floor.reconcile(await ask_books(daemon.folder / "jackpot.toml", "main", floor.played))
+        result = floor.reconcile(await ask_books(daemon.config, "main", floor.played))
     screen.print(reconciliation(result))
     (pools,) = await asyncio.to_thread(daemon.query, "pools")
     screen.print(f"Meter {money(pools['meter_cents'])}, reserve {money(pools['reserve_cents'])}.", style="bold")
@@ -154,27 +154,46 @@ def _resume(daemon: Daemon) -> Any:  # noqa: ANN401 - the simulator's callback
 @contextmanager
 def daemon(tables: int) -> Iterator[Daemon]:
     """A site in a folder of its own, served by a child process; both go when the demonstration does."""
-    folder = Path(tempfile.mkdtemp(prefix="jackpot-demo-"))
-    try:
-        made = _jackpot(folder, "init", "--site", SITE, "--tables", str(tables), "--broker", "embedded")
+    with _no_other_site(), _new_folder() as folder:
+        config = folder / "jackpot.toml"
+        made = _jackpot(config, "init", "--site", SITE, "--tables", str(tables), "--broker", "embedded")
         token, other = made["tokens"].values()
-        added = _jackpot(folder, "operator", "add", "supervisor", "--role", "supervisor", "--token", token)
+        added = _jackpot(config, "operator", "add", "supervisor", "--role", "supervisor", "--token", token)
         broker, http = free_port(), free_port()
         own = {"JACKPOT_EMBEDDED_PORT": str(broker), "JACKPOT_HTTP": f"127.0.0.1:{http}"}
         with (folder / "serve.log").open("wb") as log:
-            serving = subprocess.Popen(
-                [sys.executable, "-m", "jackpot", "serve"],
+            serving = subprocess.Popen(  # noqa: S603 - our own
+                [sys.executable, "-m", "jackpot", "serve", "--config", str(config)],
                 cwd=folder, env={**os.environ, **own}, stderr=log, start_new_session=True,
                 preexec_fn=die_with_parent,  # noqa: PLW1509 - it starts before any thread does
             )  # fmt: skip
         try:
             _wait_until_serving(serving, folder / "serve.log")
             yield Daemon(
-                folder, f"mqtt://127.0.0.1:{broker}", f"http://127.0.0.1:{http}", added["token"], (token, other)
+                config, f"mqtt://127.0.0.1:{broker}", f"http://127.0.0.1:{http}", added["token"], (token, other)
             )
         finally:
             serving.terminate()
             serving.wait()
+
+
+@contextmanager
+def _no_other_site() -> Iterator[None]:
+    """Whoever watches may run a site of their own: nothing the environment says of it reaches us or our children."""
+    theirs = {name: value for name, value in os.environ.items() if name.upper().startswith("JACKPOT_")}
+    for name in theirs:
+        del os.environ[name]
+    try:
+        yield
+    finally:
+        os.environ.update(theirs)
+
+
+@contextmanager
+def _new_folder() -> Iterator[Path]:
+    folder = Path(tempfile.mkdtemp(prefix="jackpot-demo-")).absolute()
+    try:
+        yield folder
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
@@ -189,10 +208,10 @@ def _wait_until_serving(serving: subprocess.Popen[bytes], log: Path) -> None:
     raise StoreError(f"the controller did not start: {' '.join(last)}")
 
 
-def _jackpot(folder: Path, *arguments: str) -> Any:  # noqa: ANN401 - JSON
+def _jackpot(config: Path, *arguments: str) -> Any:  # noqa: ANN401 - JSON
     """What one of our commands answers, asked as anybody would."""
-    command = [sys.executable, "-m", "jackpot", *arguments, "--json"]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)  # noqa: S603 - our own
+    command = [sys.executable, "-m", "jackpot", *arguments, "--config", str(config), "--json"]
+    done = subprocess.run(command, cwd=config.parent, capture_output=True, text=True, check=False)  # noqa: S603 - our own
     if done.returncode:
         raise StoreError(done.stderr.strip())
     return json.loads(done.stdout)
