@@ -6,6 +6,7 @@ import asyncio
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -13,15 +14,17 @@ import time
 import urllib.error
 import urllib.request
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
+from types import FrameType
 from typing import Annotated, Any, Final, NamedTuple
 
 import typer
 
 from hardware_sim import Broker, Floor, Rig, Shoe, ask_books
-from hardware_sim.stage import Programme, ended_by_signals, new_screen, show
+from hardware_sim.stage import Programme, new_screen, show
 from hardware_sim.view import money, reconciliation
 from jackpot.store.errors import StoreError
 from jackpot.wire.broker import die_with_parent, free_port
@@ -35,9 +38,14 @@ RIGGED: Final = (
     "The shoe is rigged for you: a straight flush at t1 in its 3rd round, a royal flush at t2 in its 7th; then honest."
 )
 READY_SECONDS: Final = 30.0
+STOP_SECONDS: Final = 15.0
+LOOK_SECONDS: Final = 0.05
 UNWATCHED_SECONDS: Final = 120.0
 CONFIRM_SECONDS: Final = 8.0
 """How long a win waits for the demonstration's supervisor, so that one sees it wait."""
+
+Act = Callable[[int, FrameType | None], object] | signal.Handlers
+"""What a signal does."""
 
 
 class Daemon(NamedTuple):
@@ -80,20 +88,24 @@ def demo(
     """Run a broker, a store, the controller and a simulated floor, and watch it. Nothing is left behind."""
     screen = new_screen()
     limit = seconds if seconds is not None or screen.is_terminal else UNWATCHED_SECONDS
-    screen.print("Making a site, starting its broker and its controller …")
-    with daemon(tables) as controller:
-        screen.print(_links(controller), soft_wrap=True, highlight=False)
-        floor = Floor(
-            [f"t{number}" for number in range(1, tables + 1)],
-            site=SITE,
-            broker=Broker.of(controller.broker),
-            speed=speed,
-            seed=seed,
-            shoe=Shoe(seed, RIGS),
-            supervisor=_confirm(controller),
-            resume=_resume(controller),
-        )
-        return asyncio.run(_watch(floor, controller, screen, limit))
+    with _signals(_interrupt):
+        screen.print("Making a site, starting its broker and its controller …")
+        with daemon(tables) as controller:
+            screen.print(_links(controller), soft_wrap=True, highlight=False)
+            floor = Floor(
+                [f"t{number}" for number in range(1, tables + 1)],
+                site=SITE,
+                broker=Broker.of(controller.broker),
+                speed=speed,
+                seed=seed,
+                shoe=Shoe(seed, RIGS),
+                supervisor=_confirm(controller),
+                resume=_resume(controller),
+            )
+            try:
+                return asyncio.run(_watch(floor, controller, screen, limit))
+            except asyncio.CancelledError:
+                raise KeyboardInterrupt from None
 
 
 def _links(controller: Daemon) -> str:
@@ -109,13 +121,19 @@ def _links(controller: Daemon) -> str:
 
 
 async def _watch(floor: Floor, daemon: Daemon, screen: Any, limit: float | None) -> int:  # noqa: ANN401 - rich's console
+    """Play and reconcile; the first signal ends the play, the next ends everything."""
     ended = asyncio.Event()
+    playing = asyncio.create_task(_play(floor, daemon, screen, limit, ended))
+    with _signals(partial(_end, asyncio.get_running_loop(), ended, playing)):
+        return await playing
+
+
+async def _play(floor: Floor, daemon: Daemon, screen: Any, limit: float | None, ended: asyncio.Event) -> int:  # noqa: ANN401 - rich's console
     words = f"{RIGGED}\nConsole {daemon.http} (sign-in links above)   Ctrl-C ends and reconciles"
     async with floor:
-        with ended_by_signals(ended):
-            await show(
-                floor, screen, Programme(" Canberra Poker · progressive jackpot ", None, limit, ended, lambda: words)
-            )
+        await show(
+            floor, screen, Programme(" Canberra Poker · progressive jackpot ", None, limit, ended, lambda: words)
+        )
         result = floor.reconcile(await ask_books(daemon.config, "main", floor.played))
     screen.print(reconciliation(result))
     (pools,) = await asyncio.to_thread(daemon.query, "pools")
@@ -173,8 +191,8 @@ def daemon(tables: int) -> Iterator[Daemon]:
                 config, f"mqtt://127.0.0.1:{broker}", f"http://127.0.0.1:{http}", added["token"], (token, other)
             )
         finally:
-            serving.terminate()
-            serving.wait()
+            with _signals(signal.SIG_IGN):
+                _stop(serving)
 
 
 @contextmanager
@@ -195,7 +213,49 @@ def _new_folder() -> Iterator[Path]:
     try:
         yield folder
     finally:
+        with _signals(signal.SIG_IGN):
+            _remove(folder)
+
+
+def _remove(folder: Path) -> None:
+    """Remove a folder in which a broker whose controller was killed may write a little longer."""
+    until = time.monotonic() + STOP_SECONDS
+    while folder.exists() and time.monotonic() < until:
         shutil.rmtree(folder, ignore_errors=True)
+        time.sleep(LOOK_SECONDS)
+
+
+def _stop(serving: subprocess.Popen[bytes]) -> None:
+    serving.terminate()
+    try:
+        serving.wait(STOP_SECONDS)
+    except subprocess.TimeoutExpired:
+        serving.kill()
+        serving.wait()
+
+
+@contextmanager
+def _signals(act: Act) -> Iterator[None]:
+    """Ctrl-C, SIGTERM and a terminal that is closed do this meanwhile; those that were ignored stay ignored."""
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
+    heard = {number: handler for number, handler in before.items() if handler is not signal.SIG_IGN}
+    for number in heard:
+        signal.signal(number, act)
+    try:
+        yield
+    finally:
+        for number, handler in heard.items():
+            signal.signal(number, handler)
+
+
+def _interrupt(_number: int, _frame: FrameType | None) -> None:
+    """End everything at once, as Ctrl-C does: what was made is unmade on the way."""
+    raise KeyboardInterrupt
+
+
+def _end(loop: asyncio.AbstractEventLoop, ended: asyncio.Event, task: asyncio.Task[int], *_of_signal: object) -> None:
+    """End the play tidily; everything, where that was said before."""
+    loop.call_soon_threadsafe(task.cancel if ended.is_set() else ended.set)
 
 
 def _wait_until_serving(serving: subprocess.Popen[bytes], log: Path) -> None:
@@ -203,7 +263,7 @@ def _wait_until_serving(serving: subprocess.Popen[bytes], log: Path) -> None:
     while time.monotonic() < until and serving.poll() is None:
         if '"serving"' in log.read_text(encoding="utf-8", errors="replace"):
             return
-        time.sleep(0.05)
+        time.sleep(LOOK_SECONDS)
     last = log.read_text(encoding="utf-8", errors="replace").splitlines()[-1:]
     raise StoreError(f"the controller did not start: {' '.join(last)}")
 

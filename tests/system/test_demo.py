@@ -1,19 +1,24 @@
 """`jackpot demo`: one command, nothing but what pip installed, and nothing left behind."""
 
+import fcntl
 import os
 import re
+import signal
 import subprocess
 import sys
+import termios
 from pathlib import Path
 
 import pytest
-from machinery import REPO
+from machinery import REPO, wait_until
 
 sys.path.append(str(Path(__file__).parent.parent / "notify"))
 from receiver import SECRET, receiving
 
 from jackpot.cli.demo import SPEED
 
+LIMIT_SECONDS = 40
+INTERRUPTED = 130
 COMMAND = (sys.executable, "-m", "jackpot", "demo", "--speed", "30")
 
 
@@ -22,6 +27,23 @@ def folder(tmp_path):
     """Where the demonstration makes its own folder."""
     (tmp_path / "temporary").mkdir()
     return tmp_path / "temporary"
+
+
+@pytest.fixture
+def begin(folder):
+    """Begins a demonstration as a process of its own, and ends it with the test."""
+    begun = []
+
+    def begin(**options):
+        said = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, **options}
+        process = subprocess.Popen([*COMMAND, "--seconds", "60"], env=environment(folder), cwd=folder, **said)
+        begun.append(process)
+        return process
+
+    yield begin
+    for process in begun:
+        process.kill()
+        process.communicate()
 
 
 def environment(folder, **other):
@@ -67,3 +89,61 @@ def of_another_site(folder, pager):
         "JACKPOT_TOKEN": "a-manager-of-theirs",
         "jackpot_key_file": "/nowhere/real.key",
     }
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT], ids=lambda number: number.name)
+def test_a_signal_ends_it_from_the_beginning_and_its_key_is_not_left(folder, begin, number):
+    demonstration = begin()
+    wait_until(lambda: list(folder.glob("*/jackpot.key")), "the key")
+    demonstration.send_signal(number)
+    _, problem = demonstration.communicate(timeout=LIMIT_SECONDS)
+    assert (demonstration.returncode, problem) == (INTERRUPTED, "")
+    assert list(folder.iterdir()) == []
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT], ids=lambda number: number.name)
+def test_a_signal_ends_the_play_and_it_reconciles(folder, begin, number):
+    demonstration = begin()
+    until_said(demonstration, "rounds")
+    demonstration.send_signal(number)
+    said, problem = demonstration.communicate(timeout=LIMIT_SECONDS)
+    assert (demonstration.returncode, problem) == (0, "")
+    assert "Equal to the cent" in said
+    assert list(folder.iterdir()) == []
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT], ids=lambda number: number.name)
+def test_signals_ever_again_end_it_at_once_and_leave_nothing_either(folder, begin, number):
+    demonstration = begin()
+    until_said(demonstration, "rounds")
+
+    def ended():
+        demonstration.send_signal(number)
+        return demonstration.poll() is not None
+
+    wait_until(ended, "the end")
+    _, problem = demonstration.communicate(timeout=LIMIT_SECONDS)
+    assert demonstration.returncode in (INTERRUPTED, -number)  # the last may come when all is cleared up
+    assert "Traceback" not in problem
+    assert list(folder.iterdir()) == []
+
+
+def test_a_terminal_that_is_closed_leaves_nothing_behind(folder, begin):
+    ours, theirs = os.openpty()
+    as_terminal = {"stdin": theirs, "stdout": theirs, "stderr": theirs, "start_new_session": True}
+    demonstration = begin(**as_terminal, preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0))
+    os.close(theirs)
+    said = b""
+    while b"Canberra Poker" not in said:
+        said += os.read(ours, 1 << 16)
+    os.close(ours)
+    assert demonstration.wait(LIMIT_SECONDS) != 0
+    assert list(folder.iterdir()) == []
+
+
+def until_said(demonstration, word):
+    """Read what it says until it says this."""
+    for line in demonstration.stdout:
+        if word in line:
+            return
+    raise AssertionError(f"it ended without {word}: {demonstration.stderr.read()}")
