@@ -3,9 +3,11 @@
 import fcntl
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import termios
 from pathlib import Path
 
@@ -15,7 +17,7 @@ from machinery import REPO, wait_until
 sys.path.append(str(Path(__file__).parent.parent / "notify"))
 from receiver import SECRET, receiving
 
-from jackpot.cli.demo import SPEED
+from jackpot.cli import demo
 
 LIMIT_SECONDS = 40
 INTERRUPTED = 130
@@ -51,7 +53,7 @@ def environment(folder, **other):
 
 
 def test_the_demonstration_runs_a_floor_shows_a_win_and_reconciles_to_the_cent(folder):
-    as_long = f"{120 * SPEED / 30:.0f}"  # as two minutes are at the demonstration's own speed
+    as_long = f"{120 * demo.SPEED / 30:.0f}"  # as two minutes are at the demonstration's own speed
     with receiving() as pager:
         done = subprocess.run(
             [*COMMAND, "--seconds", as_long],
@@ -139,6 +141,20 @@ def test_a_terminal_that_is_closed_leaves_nothing_behind(folder, begin):
     os.close(ours)
     assert demonstration.wait(LIMIT_SECONDS) != 0
     assert list(folder.iterdir()) == []
+
+
+def test_clearing_up_is_not_disturbed(tmp_path, monkeypatch):
+    remove, heard = shutil.rmtree, []
+
+    def disturbed(*what, **how):
+        signal.raise_signal(signal.SIGTERM)
+        remove(*what, **how)
+
+    monkeypatch.setattr(shutil, "rmtree", disturbed)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    with demo._signals(lambda number, _frame: heard.append(number)), demo._new_folder() as made:
+        assert list(tmp_path.iterdir()) == [made]
+    assert (heard, list(tmp_path.iterdir())) == ([], [])
 
 
 def until_said(demonstration, word):
