@@ -17,11 +17,13 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
+from http.client import HTTPException
 from pathlib import Path
 from types import FrameType
 from typing import Annotated, Any, Final, NamedTuple
 
 import typer
+from rich.console import Console
 
 from hardware_sim import Broker, Floor, Rig, Shoe, ask_books
 from hardware_sim.stage import Programme, new_screen, show
@@ -40,6 +42,7 @@ RIGGED: Final = (
 READY_SECONDS: Final = 30.0
 STOP_SECONDS: Final = 15.0
 LOOK_SECONDS: Final = 0.05
+GONE_SECONDS: Final = 0.2
 UNWATCHED_SECONDS: Final = 120.0
 CONFIRM_SECONDS: Final = 8.0
 """How long a win waits for the demonstration's supervisor, so that one sees it wait."""
@@ -51,6 +54,7 @@ Act = Callable[[int, FrameType | None], object] | signal.Handlers
 class Daemon(NamedTuple):
     """The demonstration's controller: where it is, and who may act."""
 
+    serving: subprocess.Popen[bytes]
     config: Path
     broker: str
     http: str
@@ -72,6 +76,14 @@ class Daemon(NamedTuple):
             urllib.request.urlopen(request, timeout=10).close()  # noqa: S310 - our own address
         except urllib.error.HTTPError as error:
             error.close()  # somebody else was quicker
+        except (OSError, HTTPException):
+            return  # who does not answer has ended, and that is said elsewhere
+
+    async def gone(self) -> int:
+        """How it ended, once it has ended by itself."""
+        while (code := self.serving.poll()) is None:  # noqa: ASYNC110 - a process has no event
+            await asyncio.sleep(GONE_SECONDS)
+        return code
 
     def query(self, *arguments: str) -> Any:  # noqa: ANN401 - JSON
         """What a command of ours answers."""
@@ -86,7 +98,8 @@ def demo(
     seed: Annotated[int, typer.Option(help="The same seed gives the same cards.")] = 7,
 ) -> int:
     """Run a broker, a store, the controller and a simulated floor, and watch it. Nothing is left behind."""
-    screen = new_screen()
+    ended = asyncio.Event()
+    screen = _screen(ended)
     limit = seconds if seconds is not None or screen.is_terminal else UNWATCHED_SECONDS
     with _signals(_interrupt):
         screen.print("Making a site, starting its broker and its controller …")
@@ -103,9 +116,22 @@ def demo(
                 resume=_resume(controller),
             )
             try:
-                return asyncio.run(_watch(floor, controller, screen, limit))
+                return asyncio.run(_watch(floor, controller, screen, limit, ended))
             except asyncio.CancelledError:
                 raise KeyboardInterrupt from None
+
+
+def _screen(ended: asyncio.Event) -> Console:
+    """Where it is watched; when whoever reads has gone, as `head` does, nothing more is said and the play ends."""
+    screen = new_screen()
+
+    def end() -> None:
+        screen.quiet = True
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        ended.set()
+
+    screen.on_broken_pipe = end  # type: ignore[method-assign] # rich's own leaves at once, from wherever it is
+    return screen
 
 
 def _links(controller: Daemon) -> str:
@@ -120,20 +146,33 @@ def _links(controller: Daemon) -> str:
     )
 
 
-async def _watch(floor: Floor, daemon: Daemon, screen: Any, limit: float | None) -> int:  # noqa: ANN401 - rich's console
-    """Play and reconcile; the first signal ends the play, the next ends everything."""
-    ended = asyncio.Event()
+async def _watch(floor: Floor, daemon: Daemon, screen: Console, limit: float | None, ended: asyncio.Event) -> int:
+    """Play and reconcile while the controller serves; the first signal ends the play, the next ends everything."""
     playing = asyncio.create_task(_play(floor, daemon, screen, limit, ended))
+    gone = asyncio.create_task(daemon.gone())
     with _signals(partial(_end, asyncio.get_running_loop(), ended, playing)):
-        return await playing
+        await asyncio.wait([playing, gone], return_when=asyncio.FIRST_COMPLETED)
+        if not gone.done():
+            gone.cancel()
+            return await playing
+        playing.cancel()
+        await asyncio.gather(playing, return_exceptions=True)
+        raise StoreError(f"the controller ended while the floor played ({_how(gone.result())}): nothing can be shown")
 
 
-async def _play(floor: Floor, daemon: Daemon, screen: Any, limit: float | None, ended: asyncio.Event) -> int:  # noqa: ANN401 - rich's console
+def _how(code: int) -> str:
+    """How a process ended."""
+    return f"killed by {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
+
+
+async def _play(floor: Floor, daemon: Daemon, screen: Console, limit: float | None, ended: asyncio.Event) -> int:
     words = f"{RIGGED}\nConsole {daemon.http} (sign-in links above)   Ctrl-C ends and reconciles"
     async with floor:
         await show(
             floor, screen, Programme(" Canberra Poker · progressive jackpot ", None, limit, ended, lambda: words)
         )
+        if screen.quiet:
+            return 1
         result = floor.reconcile(await ask_books(daemon.config, "main", floor.played))
     screen.print(reconciliation(result))
     (pools,) = await asyncio.to_thread(daemon.query, "pools")
@@ -188,7 +227,12 @@ def daemon(tables: int) -> Iterator[Daemon]:
         try:
             _wait_until_serving(serving, folder / "serve.log")
             yield Daemon(
-                config, f"mqtt://127.0.0.1:{broker}", f"http://127.0.0.1:{http}", added["token"], (token, other)
+                serving,
+                config,
+                f"mqtt://127.0.0.1:{broker}",
+                f"http://127.0.0.1:{http}",
+                added["token"],
+                (token, other),
             )
         finally:
             with _signals(signal.SIG_IGN):
@@ -273,5 +317,5 @@ def _jackpot(config: Path, *arguments: str) -> Any:  # noqa: ANN401 - JSON
     command = [sys.executable, "-m", "jackpot", *arguments, "--config", str(config), "--json"]
     done = subprocess.run(command, cwd=config.parent, capture_output=True, text=True, check=False)  # noqa: S603 - our own
     if done.returncode:
-        raise StoreError(done.stderr.strip())
+        raise StoreError(done.stderr.strip().removeprefix("jackpot: "))
     return json.loads(done.stdout)

@@ -5,6 +5,7 @@ import os
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -143,6 +144,34 @@ def test_a_terminal_that_is_closed_leaves_nothing_behind(folder, begin):
     assert list(folder.iterdir()) == []
 
 
+def test_a_reader_who_goes_away_ends_it_without_a_word(folder, begin):
+    demonstration = begin()
+    until_said(demonstration, "rounds")
+    demonstration.stdout.close()
+    assert demonstration.wait(LIMIT_SECONDS) == 1
+    assert demonstration.stderr.read() == ""
+    assert list(folder.iterdir()) == []
+
+
+def test_a_controller_that_is_killed_ends_it_with_one_sentence(folder, begin):
+    demonstration = begin()
+    until_said(demonstration, "rounds")
+    controller = child_of(demonstration.pid, "serve")
+    os.kill(controller, signal.SIGKILL)
+    _, problem = demonstration.communicate(timeout=LIMIT_SECONDS)
+    assert demonstration.returncode == 1
+    assert problem == (
+        "jackpot: the controller ended while the floor played (killed by SIGKILL): nothing can be shown\n"
+    )
+    assert list(folder.iterdir()) == []
+
+
+def test_a_supervisor_whom_nobody_answers_does_not_stop_the_dealer(tmp_path):
+    with socket.create_server(("127.0.0.1", 0)) as gone:
+        nobody = f"http://127.0.0.1:{gone.getsockname()[1]}"
+    demo.Daemon(None, tmp_path, "", nobody, "token", ("", "")).act("rounds/t1/1/confirm")
+
+
 def test_clearing_up_is_not_disturbed(tmp_path, monkeypatch):
     remove, heard = shutil.rmtree, []
 
@@ -157,9 +186,32 @@ def test_clearing_up_is_not_disturbed(tmp_path, monkeypatch):
     assert (heard, list(tmp_path.iterdir())) == ([], [])
 
 
+def test_what_a_broker_writes_while_it_ends_is_not_left(tmp_path, monkeypatch):
+    remove, written = shutil.rmtree, []
+
+    def written_meanwhile(folder, **how):
+        remove(folder, **how)
+        if not written:
+            written.append(folder / "store")
+            written[0].mkdir(parents=True)
+
+    monkeypatch.setattr(shutil, "rmtree", written_meanwhile)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    with demo._new_folder():
+        pass
+    assert (len(written), list(tmp_path.iterdir())) == (1, [])
+
+
 def until_said(demonstration, word):
     """Read what it says until it says this."""
     for line in demonstration.stdout:
         if word in line:
             return
     raise AssertionError(f"it ended without {word}: {demonstration.stderr.read()}")
+
+
+def child_of(parent, word):
+    """The child of a process that was started with this word."""
+    children = Path(f"/proc/{parent}/task/{parent}/children").read_text().split()
+    (found,) = [child for child in children if word in Path(f"/proc/{child}/cmdline").read_text().split("\0")]
+    return int(found)
