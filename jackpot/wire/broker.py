@@ -5,6 +5,7 @@ Production uses the site's own broker. Where the package is missing, a `nats-ser
 
 from __future__ import annotations
 
+import asyncio
 import ctypes
 import json
 import os
@@ -20,8 +21,14 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final, Self
 
+import structlog
+
 READY_SECONDS: Final = 20.0
+STOP_SECONDS: Final = 10.0
 LOOK_SECONDS: Final = 0.02
+GONE_SECONDS: Final = 0.2
+FIRST_WAIT_SECONDS: Final = 0.2
+LONGEST_WAIT_SECONDS: Final = 10.0
 READY: Final = b"Server is ready"
 """What it logs once it listens on all its ports."""
 ACK_WAIT: Final = "5s"
@@ -30,6 +37,10 @@ MOST_PENDING: Final = 1_000
 MEMORY: Final = {"GOGC": "400", "GOMEMLIMIT": "256MiB"}
 """How its runtime looks for garbage: a fourth as often as by itself, for a lamp waits meanwhile."""
 _SET_DEATH_SIGNAL: Final = 1
+_LIBRARY: Final = ctypes.CDLL(None)
+"""Opened beforehand: between a fork and its exec nothing may wait for what another thread held."""
+
+log = structlog.get_logger()
 
 
 class BrokerError(RuntimeError):
@@ -60,9 +71,48 @@ class EmbeddedBroker:
 
     def stop(self) -> None:
         """End it, and wait for its end."""
-        if self._process is not None:
-            self._process.terminate()
+        if self._process is None:
+            return
+        self._process.terminate()
+        try:
+            self._process.wait(STOP_SECONDS)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
             self._process.wait()
+
+    async def keep(self) -> None:
+        """Start it again whenever it has ended by itself, on the same port and in the same folder, until cancelled."""
+        wait = FIRST_WAIT_SECONDS
+        while True:
+            code, lived_seconds = await self._end()
+            log.warning("embedded broker ended", port=self.port, code=code)
+            wait = FIRST_WAIT_SECONDS if lived_seconds > LONGEST_WAIT_SECONDS else wait
+            while not await self._is_started_after(wait):
+                wait = min(2 * wait, LONGEST_WAIT_SECONDS)
+            log.info("embedded broker started again", port=self.port)
+            wait = min(2 * wait, LONGEST_WAIT_SECONDS)
+
+    async def _end(self) -> tuple[int, float]:
+        """Wait until it has ended by itself; its exit code, and how long it lived from now."""
+        process, began = self._running(), time.monotonic()
+        while (code := process.poll()) is None:  # noqa: ASYNC110 - a process has no event
+            await asyncio.sleep(GONE_SECONDS)
+        return code, time.monotonic() - began
+
+    async def _is_started_after(self, wait_seconds: float) -> bool:
+        await asyncio.sleep(wait_seconds)
+        try:
+            for _ in self._starting():
+                await asyncio.sleep(LOOK_SECONDS)
+        except (BrokerError, OSError) as error:
+            log.warning("embedded broker not started", port=self.port, problem=str(error))
+            return False
+        return True
+
+    def _running(self) -> subprocess.Popen[bytes]:
+        if self._process is None:
+            raise AssertionError("it is started before it is kept")
+        return self._process
 
     def _starting(self) -> Iterator[None]:
         """Start it; one turn for each look in vain, until it takes connections, or the sentence why it does not."""
@@ -71,6 +121,7 @@ class EmbeddedBroker:
         until = time.monotonic() + READY_SECONDS
         while READY not in self._said():
             if process.poll() is not None or time.monotonic() > until:
+                process.kill()
                 last = self._said().decode(errors="replace").splitlines()[-1:]
                 raise BrokerError(f"the embedded broker did not start: {' '.join(last) or 'no reason given'}")
             yield
@@ -79,22 +130,22 @@ class EmbeddedBroker:
         self._folder.mkdir(parents=True, exist_ok=True)
         config = self._folder / "broker.conf"
         config.write_text(_config(self._folder, self.port), encoding="utf-8")
-        with self._log.open("ab") as log:
-            self._logged_before = log.tell()
+        with self._log.open("ab") as said:
+            self._logged_before = said.tell()
             return subprocess.Popen(  # noqa: S603 - our own program
                 [program(), "-c", str(config)],
                 env={**MEMORY, **os.environ},
-                stdout=log,
-                stderr=log,
+                stdout=said,
+                stderr=said,
                 start_new_session=True,
-                preexec_fn=die_with_parent,  # noqa: PLW1509 - it starts before any thread does
+                preexec_fn=die_with_parent,  # noqa: PLW1509 - it waits for no other thread
             )
 
     def _said(self) -> bytes:
         """What it has logged since it was started: whatever else answers at its port cannot write there."""
-        with self._log.open("rb") as log:
-            log.seek(self._logged_before)
-            return log.read()
+        with self._log.open("rb") as said:
+            said.seek(self._logged_before)
+            return said.read()
 
 
 @contextmanager
@@ -107,7 +158,7 @@ def embedded(folder: Path, port: int = 0) -> Iterator[int]:
 def die_with_parent() -> None:
     """A process must not outlive one that was killed beside it: Linux can see to that."""
     if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(_SET_DEATH_SIGNAL, signal.SIGTERM)
+        _LIBRARY.prctl(_SET_DEATH_SIGNAL, signal.SIGTERM)
 
 
 def free_port() -> int:
