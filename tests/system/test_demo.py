@@ -46,7 +46,10 @@ def begin(folder):
     yield begin
     for process in begun:
         process.kill()
-        process.communicate()
+        process.wait()
+        for pipe in (process.stdout, process.stderr):
+            if pipe is not None:
+                pipe.close()
 
 
 def environment(folder, **other):
@@ -166,6 +169,15 @@ def test_a_controller_that_is_killed_ends_it_with_one_sentence(folder, begin):
     assert list(folder.iterdir()) == []
 
 
+def test_nothing_outlives_a_demonstration_that_is_killed(begin):
+    demonstration = begin()
+    until_said(demonstration, "rounds")
+    controller = child_of(demonstration.pid, "serve")
+    broker = child_of(controller, "-c")
+    demonstration.kill()
+    wait_until(lambda: not runs(controller) and not runs(broker), "the end of its children")
+
+
 def test_a_supervisor_whom_nobody_answers_does_not_stop_the_dealer(tmp_path):
     with socket.create_server(("127.0.0.1", 0)) as gone:
         nobody = f"http://127.0.0.1:{gone.getsockname()[1]}"
@@ -215,3 +227,11 @@ def child_of(parent, word):
     children = Path(f"/proc/{parent}/task/{parent}/children").read_text().split()
     (found,) = [child for child in children if word in Path(f"/proc/{child}/cmdline").read_text().split("\0")]
     return int(found)
+
+
+def runs(pid):
+    """Whether a process is there that has not ended, awaited or not."""
+    try:
+        return "\nState:\tZ" not in Path(f"/proc/{pid}/status").read_text()
+    except (FileNotFoundError, ProcessLookupError):
+        return False

@@ -85,6 +85,19 @@ def test_a_broker_that_is_killed_is_started_again_and_what_it_kept_is_there(new_
     assert not takes_connections(port)
 
 
+def test_no_broker_outlives_a_daemon_that_is_killed_neither_the_first_nor_one_started_again(new_site):
+    port = free_port()
+    site = new_site(port)
+    site.start()
+    site.kill()
+    wait_until(lambda: not takes_connections(port), "the end of the first broker")
+    site.start()
+    os.kill(broker_of(site), signal.SIGKILL)
+    wait_until(lambda: '"embedded broker started again"' in site.log, "another broker")
+    site.kill()
+    wait_until(lambda: not takes_connections(port), "the end of the other broker")
+
+
 def test_a_broker_whose_port_was_taken_meanwhile_is_started_as_soon_as_it_can_be(new_site):
     port = free_port()
     site = new_site(port)
