@@ -71,6 +71,12 @@ def mosquitto(folder, port=None):
         process.wait()
 
 
+def broker_process(port):
+    """The process of a Mosquitto that was started here."""
+    config = f"mosquitto-{port}.conf".encode()
+    return next(int(one.parent.name) for one in Path("/proc").glob("[0-9]*/cmdline") if config in one.read_bytes())
+
+
 def takes_connections(port):
     try:
         socket.create_connection(("127.0.0.1", port), 1).close()
