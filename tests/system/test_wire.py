@@ -1,9 +1,9 @@
 """The protocol over real brokers: the daemon is a process, the devices are MQTT clients."""
 
 import json
-import subprocess
 
 import pytest
+from machinery import Tools
 
 from jackpot.wire import messages
 
@@ -380,17 +380,38 @@ def test_an_epoch_that_the_broker_remembers_is_exceeded(floor):
     assert client.command("t1", "c1", "open_round")["ok"]
 
 
-def test_mosquittos_own_tools_can_play(one_floor, mosquitto_port):
-    site, client = one_floor
-    client.skip()
-    topic = f"{client.root}/tables/t2/dealer/command"
-    body = json.dumps({"command_id": "by-hand", "type": "report_malfunction", "equipment": "shoe", "note": "jammed"})
-    where = ["-h", "127.0.0.1", "-p", str(mosquitto_port)]
-    subprocess.run(["mosquitto_pub", *where, "-q", "1", "-t", topic, "-m", body], check=True, timeout=30)
-    assert client.wait("tables/t2/dealer/reply", lambda r: r["command_id"] == "by-hand")["ok"]
-    heard = subprocess.run(
-        ["mosquitto_sub", *where, "-t", f"{client.root}/tables/t2/state", "-C", "1", "-W", "10"],
-        check=True, timeout=30, capture_output=True, text=True,
-    )  # fmt: skip
-    assert json.loads(heard.stdout)["suspended"] == "dealer_report"
+def test_mosquittos_own_tools_can_play(port, new_site):
+    """Rounds with several winners, a void, a malfunction and a restart, with mosquitto_pub and mosquitto_sub alone."""
+    site = new_site(port)
+    tools = Tools(port, site.id, *EVERYTHING)
+    site.start()
+    try:
+        tools.wait("jackpots/main/controller", lambda c: c["state"] == "online")
+        play_by_hand(site, tools)
+    finally:
+        tools.close()
+    assert site.stop() == 0
+    assert site.verified()
+
+
+def play_by_hand(site, tools):
+    assert tools.command("t1", "c1", "open_round")["round"] == 1
+    assert all(tools.wager("t1", box, f"w{box}", 1)["lit"] for box in (2, 5, 6))
+    assert tools.command("t1", "c2", "void_hand", round=1, box=6, reason="too late")["returned_cents"] == 200
+    assert tools.wager("t1", 6, "w6", 1)["answer"] == {"wager_id": "w6", "verdict": "returned", "reason": "too late"}
+    site.kill()
+    tools.wait("jackpots/main/controller", lambda c: c["state"] == "offline")
+    site.start()
+    assert tools.command("t1", "c3", "close_wagers", round=1)["lit"] == [2, 5]
+    assert tools.wager("t1", 3, "w3", 1)["answer"]["reason"] == "wagers_closed"
+    for box, cards in ((2, ROYAL), (5, [f"{card[0]}h" for card in ROYAL])):
+        assert tools.command("t1", f"d{box}", "declare", round=1, box=box, cards=cards)["hand"] == "royal_flush"
+    payouts = tools.command("t1", "c4", "settle", round=1)["payouts"]
+    assert [(payout["box"], payout["amount_cents"]) for payout in payouts] == [(5, 1_000_000), (2, 1_000_000)]
+    assert {tools.wait("jackpots/main/wins")["box"] for _ in payouts} == {2, 5}
+    assert tools.wait("jackpots/main/meter", lambda m: m["pending"])["amount_cents"] == 1_000_000
+    report = tools.command("t2", "c1", "report_malfunction", equipment="shoe", note="jammed")
+    assert report["ok"]
+    assert tools.wait("tables/t2/state", lambda s: s["suspended"])["suspended"] == "dealer_report"
     assert site.act("tables/t2/resume", {"note": "mended"}) == (200, {})
+    assert tools.wait("tables/t2/state", lambda s: not s["suspended"])["phase"] == "idle"
