@@ -87,16 +87,17 @@ async def _run(said: argparse.Namespace) -> int:
     floor = _floor(said)
     screen = new_screen()
     ended = asyncio.Event()
-    async with floor:
-        await _meet_the_controller(floor, screen)
-        with ended_by_signals(ended):
+    with ended_by_signals(ended, floor):
+        async with floor:
+            await _meet_the_controller(floor, screen)
             title = f" {said.site} · {said.jackpot} · speed {said.speed:g} "
             await show(floor, screen, Programme(title, said.rounds, said.seconds, ended))
         for table in floor.snapshot().tables:
             if table.phase == "pending":
                 screen.print(f"{table.table} round {table.round} still awaits a supervisor.")
     if not floor.played:
-        raise FloorError("no round was played: no controller opened one in time")
+        why = "it was stopped before one was opened" if ended.is_set() else "no controller opened one in time"
+        raise FloorError(f"no round was played: {why}")
     result = floor.reconcile(await _books(floor, said))
     screen.print(view.reconciliation(result))
     return EQUAL if result.is_equal else DIFFERENT

@@ -109,8 +109,7 @@ class Connection:
             with contextlib.suppress(aiomqtt.MqttError):
                 await self._client.publish(self._status_topic, OFFLINE, qos=1, retain=True, timeout=2)
         self._task.cancel()
-        with contextlib.suppress(asyncio.CancelledError, aiomqtt.MqttError):
-            await self._task
+        await asyncio.wait([self._task])
         self._task = None
 
     def publish(self, topic: str, payload: bytes, *, retain: bool = False) -> bool:
@@ -144,6 +143,7 @@ class Connection:
                 await self._once()
             except (aiomqtt.MqttError, OSError) as error:
                 self.problem = str(error)
+            _heed_cancel()
             if self.online.is_set() or self._client is not None:
                 wait = FIRST_WAIT_SECONDS
             self.online.clear()
@@ -154,10 +154,12 @@ class Connection:
 
     async def _once(self) -> None:
         async with self._new_client() as client:
+            _heed_cancel()
             self._client, self._is_cut = client, False
             self.connects += 1
             await client.publish(self._status_topic, ONLINE, qos=1, retain=True)
             await client.subscribe([(topic, 1) for topic in self._topics])
+            _heed_cancel()
             self.online.set()
             self._on_connect()
             async for _ in client.messages:  # nothing comes this way; it ends when the connection does
@@ -184,6 +186,13 @@ class Connection:
     def _arrived(self, _client: Any, _userdata: Any, message: Any) -> None:  # noqa: ANN401 - paho's callback
         if not self._is_cut:
             self._on_message(message.topic, bytes(message.payload))
+
+
+def _heed_cancel() -> None:
+    """Hear a cancel that was lost: on Python 3.11 `wait_for`, which aiomqtt uses, loses one in its answer's tick."""
+    task = asyncio.current_task()
+    if task is not None and task.cancelling():
+        raise asyncio.CancelledError
 
 
 def _break(sock: socket.socket) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Awaitable, Callable
 from typing import Any, Final
 
@@ -246,10 +247,9 @@ class Dealer:
             if self.state is not None and reached(self.state):
                 return
             self._changed.clear()
-            try:
-                await asyncio.wait_for(self._changed.wait(), limit - loop.time())
-            except TimeoutError:
-                return
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout_at(limit):
+                    await self._changed.wait()
 
     async def _look_again(self) -> None:
         """Give a newer state the time to come."""
@@ -267,10 +267,11 @@ class Dealer:
     async def _pause(self, at_a_table: float) -> None:
         """Take the time people take; nobody dawdles once the floor closes."""
         self._heed_power()
-        try:
-            await asyncio.wait_for(self._hurry.wait(), self._setting.tempo.seconds(at_a_table))
-        except TimeoutError:
-            self._heed_power()
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(self._setting.tempo.seconds(at_a_table)):
+                await self._hurry.wait()
+                return
+        self._heed_power()
 
     def _heed_power(self) -> None:
         if self._power_is_cut:

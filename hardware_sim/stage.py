@@ -18,6 +18,7 @@ from hardware_sim.floor import Floor
 FRAMES_A_SECOND: Final = 6
 LOG_SECONDS: Final = 2.0
 PLAIN_WIDTH: Final = 110
+_ENDING: Final = (signal.SIGINT, signal.SIGTERM)
 
 
 class Programme(NamedTuple):
@@ -78,18 +79,22 @@ async def _log(floor: Floor, screen: Console, programme: Programme) -> None:
 
 
 @contextlib.contextmanager
-def ended_by_signals(ended: asyncio.Event) -> Iterator[None]:
-    """The first Ctrl-C ends the play tidily, the second at once."""
+def ended_by_signals(ended: asyncio.Event, floor: Floor) -> Iterator[None]:
+    """The first Ctrl-C ends the play tidily, or the connecting before it; the second ends everything at once."""
     loop = asyncio.get_running_loop()
 
     def end() -> None:
         ended.set()
-        loop.remove_signal_handler(signal.SIGINT)
+        floor.give_up()
+        ignore()
 
-    for number in (signal.SIGINT, signal.SIGTERM):
+    def ignore() -> None:
+        for number in _ENDING:
+            loop.remove_signal_handler(number)
+
+    for number in _ENDING:
         loop.add_signal_handler(number, end)
     try:
         yield
     finally:
-        for number in (signal.SIGINT, signal.SIGTERM):
-            loop.remove_signal_handler(number)
+        ignore()

@@ -20,7 +20,7 @@ from typing import Annotated, Any, Final, NamedTuple
 
 import typer
 
-from hardware_sim import Broker, Floor, Rig, Shoe, ask_books
+from hardware_sim import Broker, Floor, FloorError, Rig, Shoe, ask_books
 from hardware_sim.stage import Programme, ended_by_signals, new_screen, show
 from hardware_sim.view import money, reconciliation
 from jackpot.store.errors import StoreError
@@ -93,7 +93,10 @@ def demo(
             supervisor=_confirm(controller),
             resume=_resume(controller),
         )
-        return asyncio.run(_watch(floor, controller, screen, limit))
+        try:
+            return asyncio.run(_watch(floor, controller, screen, limit))
+        except FloorError as problem:
+            raise StoreError(str(problem)) from None
 
 
 def _links(controller: Daemon) -> str:
@@ -111,8 +114,8 @@ def _links(controller: Daemon) -> str:
 async def _watch(floor: Floor, daemon: Daemon, screen: Any, limit: float | None) -> int:  # noqa: ANN401 - rich's console
     ended = asyncio.Event()
     words = f"{RIGGED}\nConsole {daemon.http} (sign-in links above)   Ctrl-C ends and reconciles"
-    async with floor:
-        with ended_by_signals(ended):
+    with ended_by_signals(ended, floor):
+        async with floor:
             await show(
                 floor, screen, Programme(" Canberra Poker · progressive jackpot ", None, limit, ended, lambda: words)
             )
