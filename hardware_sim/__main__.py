@@ -11,10 +11,11 @@ from typing import Final, NoReturn
 from rich.console import Console
 
 from hardware_sim import view
-from hardware_sim.books import Books, BooksError, ask_books, read_books_file
+from hardware_sim.books import Books, BooksError, read_books_file
 from hardware_sim.connection import AddressError, Broker
 from hardware_sim.faults import FaultError, Faults
 from hardware_sim.floor import Floor, FloorError
+from hardware_sim.inquiry import ask_books, found_config
 from hardware_sim.shoe import Rig, RigError, Shoe
 from hardware_sim.stage import Programme, ended_by_signals, new_screen, show
 
@@ -48,7 +49,10 @@ def options() -> argparse.ArgumentParser:
     words.add_argument("--faults", default="", help="rates by message: duplicate=0.01,garbage=0.01 or all=0.01")
     words.add_argument("--rig", action="append", default=[], metavar="T:B:HAND@N", help="t1:3:royal_flush@7")
     books = words.add_mutually_exclusive_group()
-    books.add_argument("--config", type=Path, help="reconcile with `jackpot rounds` of this configuration")
+    config = (
+        "reconcile with this site's books; else with those of JACKPOT_CONFIG or ./jackpot.toml if it names the site"
+    )
+    books.add_argument("--config", type=Path, help=config)
     books.add_argument("--books", type=Path, help="reconcile with rows from `jackpot rounds --json` in this file")
     return words
 
@@ -115,9 +119,8 @@ async def _meet_the_controller(floor: Floor, screen: Console) -> None:
 async def _books(floor: Floor, said: argparse.Namespace) -> Books | None:
     if said.books is not None:
         return read_books_file(said.books)
-    if said.config is not None:
-        return await ask_books(said.config, said.jackpot, floor.played)
-    return None
+    config = said.config or found_config(said.site)
+    return None if config is None else await ask_books(config, said.jackpot, floor.played)
 
 
 if __name__ == "__main__":

@@ -16,14 +16,14 @@ from functools import partial
 from types import TracebackType
 from typing import Final, NamedTuple, Self
 
-from hardware_sim.books import FROM_STATES, Books, Reconciliation, compared
+from hardware_sim.books import Books, Reconciliation, compared
 from hardware_sim.connection import Broker, Connection
 from hardware_sim.dealer import Dealer, Resume, Supervisor
 from hardware_sim.display import Display
 from hardware_sim.faults import Faults
 from hardware_sim.felt import Felt
 from hardware_sim.messages import Meter, Win
-from hardware_sim.notebook import Notebook, RoundKey, Sum
+from hardware_sim.notebook import Notebook, RoundKey
 from hardware_sim.pad import Pad
 from hardware_sim.player import Habits, People
 from hardware_sim.setting import Setting, new_nonce
@@ -209,17 +209,17 @@ class Floor:
         return [(table, number) for table, felt in self.felts.items() for number in felt.booked]
 
     @property
-    def booked_by_states(self) -> dict[RoundKey, Sum]:
+    def booked_on_the_wire(self) -> Books:
         """What the tables' own states told of each round: the lit boxes times the wager."""
-        return {(table, number): told for table, felt in self.felts.items() for number, told in felt.booked.items()}
+        told = {(table, number): told for table, felt in self.felts.items() for number, told in felt.booked.items()}
+        return Books("what the controller said on the wire", told, is_wire=True)
 
-    def reconcile(self, books: Books | None = None, *, source: str = "the controller's books") -> Reconciliation:
+    def reconcile(self, books: Books | None = None) -> Reconciliation:
         """What the pads believe against the books; without books, against what the tables' states told."""
-        booked = self.booked_by_states if books is None else books
-        believed = self.notebook.believed
+        booked = self.booked_on_the_wire if books is None else books
         return Reconciliation(
-            FROM_STATES if books is None else source,
-            compared({*self.played, *believed}, believed, booked),
+            booked,
+            compared(self.played, self.notebook.standing, booked),
             len(self.notebook.unanswered),
             tuple(self.notebook.contradictions),
         )
