@@ -5,6 +5,7 @@ from hardware_sim.connection import AddressError, Broker
 from hardware_sim.faults import Fault, FaultError, Faults
 from hardware_sim.floor import Floor, FloorError, Snapshot
 from hardware_sim.inquiry import ask_books
+from hardware_sim.operator import Operator, OperatorError
 from hardware_sim.player import Habits
 from hardware_sim.shoe import Deal, Rig, RigError, Shoe
 
@@ -20,6 +21,8 @@ __all__ = [
     "Floor",
     "FloorError",
     "Habits",
+    "Operator",
+    "OperatorError",
     "Reconciliation",
     "Rig",
     "RigError",

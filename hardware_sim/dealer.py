@@ -71,7 +71,10 @@ class Dealer:
         self._hurry = asyncio.Event()
 
     async def play(self, rounds: int | None = None) -> None:
-        """Run rounds until so many are dealt, or until told to stop; always ends between rounds."""
+        """Run rounds until so many are dealt, or until told to stop.
+
+        It ends between rounds; only a win that waits for a supervisor, where there is none to call, is left behind.
+        """
         first = await self._current()
         last = None if rounds is None else first.round + rounds
         while True:
@@ -81,6 +84,8 @@ class Dealer:
                     self._felt.end(state.round)
                     if self._stopping or (last is not None and state.round >= last):
                         return
+                if self._stopping and state.phase == "pending" and self._supervisor is None:
+                    return
                 await self._go_on(state)
             except PowerCutError:
                 await asyncio.sleep(self._setting.tempo.seconds(OFF_SECONDS))

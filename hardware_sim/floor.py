@@ -98,6 +98,8 @@ class Floor:
             raise FloorError(f"a table has 1 to {MOST_BOXES} boxes here, because one deck serves no more")
         if speed <= 0:
             raise FloorError("the speed must be above 0")
+        self.is_supervised = supervisor is not None and resume is not None
+        """Whether somebody is called to tables that wait for a supervisor."""
         self.notebook = Notebook()
         self.faults = faults or Faults(seed=seed)
         self.shoe = shoe or Shoe(seed)

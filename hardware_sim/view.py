@@ -65,9 +65,15 @@ def progress(now: Snapshot) -> str:
     """The whole floor in one line, for a log."""
     meter = now.meter.text if now.meter else "unavailable"
     counts = f"{now.rounds} rounds, {now.sent} wagers, {now.verdicts.get('accepted', 0)} accepted"
-    waiting = [view.table for view in now.tables if view.phase == "pending" or view.suspended]
-    held_up = f", waiting: {' '.join(waiting)}" if waiting else ""
+    held_up = "".join(f", {told}" for told in waiting(now))
     return f"{now.seconds:6.0f} s  meter {meter}, {counts}, {now.repeated} repeats, {now.won} wins{held_up}"
+
+
+def waiting(now: Snapshot) -> list[str]:
+    """Which tables wait for a supervisor, and why."""
+    told = [(view, f"is suspended ({view.suspended.replace('_', ' ')})") for view in now.tables if view.suspended]
+    told += [(view, f"has a win in round {view.round} to confirm") for view in now.tables if view.phase == "pending"]
+    return [f"{view.table} {why}" for view, why in told]
 
 
 def reconciliation(result: Reconciliation) -> RenderableType:
