@@ -39,7 +39,12 @@ class _Words(argparse.ArgumentParser):
 def options() -> argparse.ArgumentParser:
     """What can be said on the command line."""
     words = _Words(prog="python -m hardware_sim", description="Simulate a casino floor against an MQTT broker.")
-    words.add_argument("--broker", default="mqtt://127.0.0.1:1883", help="mqtt://[user:password@]host:port")
+    words.add_argument(
+        "--broker", default="mqtt://127.0.0.1:1883", help="mqtt://[user:password@]host:port, or mqtts:// for TLS"
+    )
+    words.add_argument(
+        "--ca-file", metavar="FILE", help="whom mqtts:// trusts, where the broker's authority is private"
+    )
     words.add_argument("--site", default="casino")
     words.add_argument("--jackpot", default="main")
     words.add_argument("--tables", type=int, default=4, metavar="N", help="play tables t1 to tN")
@@ -96,7 +101,7 @@ def _floor(said: argparse.Namespace, operator: Operator | None) -> Floor:
         displays=max(1, said.displays),
         site=said.site,
         jackpot=said.jackpot,
-        broker=Broker.of(said.broker),
+        broker=Broker.of(said.broker, said.ca_file),
         speed=said.speed,
         seed=said.seed,
         shoe=Shoe(said.seed, [Rig.parse(text) for text in said.rig]),

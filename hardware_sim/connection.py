@@ -50,9 +50,11 @@ class Broker(NamedTuple):
     username: str | None = None
     password: str | None = None
     tls: bool = False
+    ca_file: str | None = None
+    """Whom TLS trusts, where not the authorities that everybody trusts."""
 
     @classmethod
-    def of(cls, url: str) -> Broker:
+    def of(cls, url: str, ca_file: str | None = None) -> Broker:
         """The broker a URL names: mqtt://host:1883 or mqtts://user:password@host:8883."""
         parts = urlsplit(url)
         ports = {"mqtt": 1883, "mqtts": 8883}
@@ -64,7 +66,21 @@ class Broker(NamedTuple):
             raise AddressError("the broker's address names no host: write mqtt://host:1883")
         name = unquote(parts.username) if parts.username else None
         word = unquote(parts.password) if parts.password else None
-        return cls(parts.hostname, port, name, word, tls=parts.scheme == "mqtts")
+        broker = cls(parts.hostname, port, name, word, parts.scheme == "mqtts", ca_file)
+        if ca_file is not None and not broker.tls:
+            raise AddressError("a CA file is for a broker with TLS: write mqtts://host:8883")
+        broker.tls_context()
+        return broker
+
+    def tls_context(self) -> ssl.SSLContext | None:
+        """How TLS is spoken with it; None where it is not."""
+        if not self.tls:
+            return None
+        try:
+            return ssl.create_default_context(cafile=self.ca_file)
+        except OSError as error:
+            why = "it holds no certificate" if isinstance(error, ssl.SSLError) else error.strerror
+            raise AddressError(f"the CA file {self.ca_file} cannot be used: {why}") from None
 
     def __str__(self) -> str:
         return f"{'mqtts' if self.tls else 'mqtt'}://{self.host}:{self.port}"
@@ -177,7 +193,7 @@ class Connection:
             will=aiomqtt.Will(self._status_topic, OFFLINE, qos=1, retain=True),
             keepalive=KEEPALIVE_SECONDS,
             timeout=CONNECT_SECONDS,
-            tls_context=ssl.create_default_context() if self._broker.tls else None,
+            tls_context=self._broker.tls_context(),
             socket_options=[(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)],
         )
         client._client.on_message = self._arrived  # noqa: SLF001 - the seam described above
