@@ -10,8 +10,6 @@ import subprocess
 import sys
 import tempfile
 import time
-import urllib.error
-import urllib.request
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -20,7 +18,7 @@ from typing import Annotated, Any, Final, NamedTuple
 
 import typer
 
-from hardware_sim import Broker, Floor, Rig, Shoe, ask_books
+from hardware_sim import Broker, Floor, FloorError, Operator, Rig, Shoe, ask_books
 from hardware_sim.stage import Programme, ended_by_signals, new_screen, show
 from hardware_sim.view import money, reconciliation
 from jackpot.store.errors import StoreError
@@ -53,18 +51,6 @@ class Daemon(NamedTuple):
         """A link that signs its reader in; what stands behind the # is sent to nobody."""
         return f"{self.http}/sign-in#token={token}"
 
-    def act(self, path: str) -> None:
-        """An act of the supervisor."""
-        request = urllib.request.Request(  # noqa: S310 - our own address
-            f"{self.http}/api/v1/{path}",
-            b"{}",
-            {"Authorization": f"Bearer {self.supervisor_token}", "Content-Type": "application/json"},
-        )
-        try:
-            urllib.request.urlopen(request, timeout=10).close()  # noqa: S310 - our own address
-        except urllib.error.HTTPError as error:
-            error.close()  # somebody else was quicker
-
     def query(self, *arguments: str) -> Any:  # noqa: ANN401 - JSON
         """What a command of ours answers."""
         return _jackpot(self.folder, *arguments)
@@ -83,6 +69,7 @@ def demo(
     screen.print("Making a site, starting its broker and its controller …")
     with daemon(tables) as controller:
         screen.print(_links(controller), soft_wrap=True, highlight=False)
+        supervisor = Operator(controller.http, controller.supervisor_token, CONFIRM_SECONDS)
         floor = Floor(
             [f"t{number}" for number in range(1, tables + 1)],
             site=SITE,
@@ -90,10 +77,13 @@ def demo(
             speed=speed,
             seed=seed,
             shoe=Shoe(seed, RIGS),
-            supervisor=_confirm(controller),
-            resume=_resume(controller),
+            supervisor=supervisor.confirm,
+            resume=supervisor.resume,
         )
-        return asyncio.run(_watch(floor, controller, screen, limit))
+        try:
+            return asyncio.run(_watch(floor, controller, screen, limit))
+        except FloorError as problem:
+            raise StoreError(str(problem)) from None
 
 
 def _links(controller: Daemon) -> str:
@@ -111,8 +101,8 @@ def _links(controller: Daemon) -> str:
 async def _watch(floor: Floor, daemon: Daemon, screen: Any, limit: float | None) -> int:  # noqa: ANN401 - rich's console
     ended = asyncio.Event()
     words = f"{RIGGED}\nConsole {daemon.http} (sign-in links above)   Ctrl-C ends and reconciles"
-    async with floor:
-        with ended_by_signals(ended):
+    with ended_by_signals(ended, floor):
+        async with floor:
             await show(
                 floor, screen, Programme(" Canberra Poker · progressive jackpot ", None, limit, ended, lambda: words)
             )
@@ -133,22 +123,6 @@ def _prizes(wins: list[dict[str, Any]]) -> str:
     counts = Counter(win["hand"] for win in standing)
     told = [f"{counts[hand]} {hand.replace('_', ' ')}" for hand in reversed(Category) if counts[hand]]
     return f"{', '.join(told)}; {money(sum(win['amount_cents'] for win in standing))}" if told else "none"
-
-
-def _confirm(daemon: Daemon) -> Any:  # noqa: ANN401 - the simulator's callback
-    async def confirm(table: str, number: int) -> None:
-        await asyncio.sleep(CONFIRM_SECONDS)
-        await asyncio.to_thread(daemon.act, f"rounds/{table}/{number}/confirm")
-
-    return confirm
-
-
-def _resume(daemon: Daemon) -> Any:  # noqa: ANN401 - the simulator's callback
-    async def resume(table: str) -> None:
-        await asyncio.sleep(CONFIRM_SECONDS)
-        await asyncio.to_thread(daemon.act, f"tables/{table}/resume")
-
-    return resume
 
 
 @contextmanager
