@@ -6,20 +6,23 @@ import asyncio
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from types import FrameType
 from typing import Annotated, Any, Final, NamedTuple
 
 import typer
+from rich.console import Console
 
-from hardware_sim import Broker, Floor, FloorError, Operator, Rig, Shoe, ask_books
-from hardware_sim.stage import Programme, ended_by_signals, new_screen, show
+from hardware_sim import Broker, Floor, Operator, Rig, Shoe, ask_books
+from hardware_sim.stage import Programme, new_screen, show
 from hardware_sim.view import money, reconciliation
 from jackpot.store.errors import StoreError
 from jackpot.wire.broker import die_with_parent, free_port
@@ -33,15 +36,22 @@ RIGGED: Final = (
     "The shoe is rigged for you: a straight flush at t1 in its 3rd round, a royal flush at t2 in its 7th; then honest."
 )
 READY_SECONDS: Final = 30.0
+STOP_SECONDS: Final = 15.0
+LOOK_SECONDS: Final = 0.05
+GONE_SECONDS: Final = 0.2
 UNWATCHED_SECONDS: Final = 120.0
 CONFIRM_SECONDS: Final = 8.0
 """How long a win waits for the demonstration's supervisor, so that one sees it wait."""
+
+Act = Callable[[int, FrameType | None], object] | signal.Handlers
+"""What a signal does."""
 
 
 class Daemon(NamedTuple):
     """The demonstration's controller: where it is, and who may act."""
 
-    folder: Path
+    serving: subprocess.Popen[bytes]
+    config: Path
     broker: str
     http: str
     supervisor_token: str
@@ -51,9 +61,15 @@ class Daemon(NamedTuple):
         """A link that signs its reader in; what stands behind the # is sent to nobody."""
         return f"{self.http}/sign-in#token={token}"
 
+    async def gone(self) -> int:
+        """How it ended, once it has ended by itself."""
+        while (code := self.serving.poll()) is None:  # noqa: ASYNC110 - a process has no event
+            await asyncio.sleep(GONE_SECONDS)
+        return code
+
     def query(self, *arguments: str) -> Any:  # noqa: ANN401 - JSON
         """What a command of ours answers."""
-        return _jackpot(self.folder, *arguments)
+        return _jackpot(self.config, *arguments)
 
 
 def demo(
@@ -64,26 +80,41 @@ def demo(
     seed: Annotated[int, typer.Option(help="The same seed gives the same cards.")] = 7,
 ) -> int:
     """Run a broker, a store, the controller and a simulated floor, and watch it. Nothing is left behind."""
-    screen = new_screen()
+    ended = asyncio.Event()
+    screen = _screen(ended)
     limit = seconds if seconds is not None or screen.is_terminal else UNWATCHED_SECONDS
-    screen.print("Making a site, starting its broker and its controller …")
-    with daemon(tables) as controller:
-        screen.print(_links(controller), soft_wrap=True, highlight=False)
-        supervisor = Operator(controller.http, controller.supervisor_token, CONFIRM_SECONDS)
-        floor = Floor(
-            [f"t{number}" for number in range(1, tables + 1)],
-            site=SITE,
-            broker=Broker.of(controller.broker),
-            speed=speed,
-            seed=seed,
-            shoe=Shoe(seed, RIGS),
-            supervisor=supervisor.confirm,
-            resume=supervisor.resume,
-        )
-        try:
-            return asyncio.run(_watch(floor, controller, screen, limit))
-        except FloorError as problem:
-            raise StoreError(str(problem)) from None
+    with _signals(_interrupt):
+        screen.print("Making a site, starting its broker and its controller …")
+        with daemon(tables) as controller:
+            screen.print(_links(controller), soft_wrap=True, highlight=False)
+            supervisor = Operator(controller.http, controller.supervisor_token, CONFIRM_SECONDS)
+            floor = Floor(
+                [f"t{number}" for number in range(1, tables + 1)],
+                site=SITE,
+                broker=Broker.of(controller.broker),
+                speed=speed,
+                seed=seed,
+                shoe=Shoe(seed, RIGS),
+                supervisor=supervisor.confirm,
+                resume=supervisor.resume,
+            )
+            try:
+                return asyncio.run(_watch(floor, controller, screen, limit, ended))
+            except asyncio.CancelledError:
+                raise KeyboardInterrupt from None
+
+
+def _screen(ended: asyncio.Event) -> Console:
+    """Where it is watched; when whoever reads has gone, as `head` does, nothing more is said and the play ends."""
+    screen = new_screen()
+
+    def end() -> None:
+        screen.quiet = True
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        ended.set()
+
+    screen.on_broken_pipe = end  # type: ignore[method-assign] # rich's own leaves at once, from wherever it is
+    return screen
 
 
 def _links(controller: Daemon) -> str:
@@ -98,15 +129,43 @@ def _links(controller: Daemon) -> str:
     )
 
 
-async def _watch(floor: Floor, daemon: Daemon, screen: Any, limit: float | None) -> int:  # noqa: ANN401 - rich's console
-    ended = asyncio.Event()
+async def _watch(floor: Floor, daemon: Daemon, screen: Console, limit: float | None, ended: asyncio.Event) -> int:
+    """Play and reconcile while the controller serves; the first signal ends the play, the next ends everything."""
+    playing = asyncio.create_task(_play(floor, daemon, screen, limit, ended))
+    gone = asyncio.create_task(daemon.gone())
+
+    def end() -> None:
+        """Tidily at first, also while the devices connect; then everything."""
+        if ended.is_set():
+            playing.cancel()
+        ended.set()
+        floor.give_up()
+
+    loop = asyncio.get_running_loop()
+    with _signals(lambda *_of_signal: loop.call_soon_threadsafe(end)):
+        await asyncio.wait([playing, gone], return_when=asyncio.FIRST_COMPLETED)
+        if not gone.done():
+            gone.cancel()
+            return await playing
+        playing.cancel()
+        await asyncio.gather(playing, return_exceptions=True)
+        raise StoreError(f"the controller ended while the floor played ({_how(gone.result())}): nothing can be shown")
+
+
+def _how(code: int) -> str:
+    """How a process ended."""
+    return f"killed by {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
+
+
+async def _play(floor: Floor, daemon: Daemon, screen: Console, limit: float | None, ended: asyncio.Event) -> int:
     words = f"{RIGGED}\nConsole {daemon.http} (sign-in links above)   Ctrl-C ends and reconciles"
-    with ended_by_signals(ended, floor):
-        async with floor:
-            await show(
-                floor, screen, Programme(" Canberra Poker · progressive jackpot ", None, limit, ended, lambda: words)
-            )
-        result = floor.reconcile(await ask_books(daemon.folder / "jackpot.toml", "main", floor.played))
+    async with floor:
+        await show(
+            floor, screen, Programme(" Canberra Poker · progressive jackpot ", None, limit, ended, lambda: words)
+        )
+    if screen.quiet:
+        return 1
+    result = floor.reconcile(await ask_books(daemon.config, "main", floor.played))
     screen.print(reconciliation(result))
     (pools,) = await asyncio.to_thread(daemon.query, "pools")
     screen.print(f"Meter {money(pools['meter_cents'])}, reserve {money(pools['reserve_cents'])}.", style="bold")
@@ -128,29 +187,90 @@ def _prizes(wins: list[dict[str, Any]]) -> str:
 @contextmanager
 def daemon(tables: int) -> Iterator[Daemon]:
     """A site in a folder of its own, served by a child process; both go when the demonstration does."""
-    folder = Path(tempfile.mkdtemp(prefix="jackpot-demo-"))
-    try:
-        made = _jackpot(folder, "init", "--site", SITE, "--tables", str(tables), "--broker", "embedded")
+    with _no_other_site(), _new_folder() as folder:
+        config = folder / "jackpot.toml"
+        made = _jackpot(config, "init", "--site", SITE, "--tables", str(tables), "--broker", "embedded")
         token, other = made["tokens"].values()
-        added = _jackpot(folder, "operator", "add", "supervisor", "--role", "supervisor", "--token", token)
+        added = _jackpot(config, "operator", "add", "supervisor", "--role", "supervisor", "--token", token)
         broker, http = free_port(), free_port()
         own = {"JACKPOT_EMBEDDED_PORT": str(broker), "JACKPOT_HTTP": f"127.0.0.1:{http}"}
         with (folder / "serve.log").open("wb") as log:
-            serving = subprocess.Popen(
-                [sys.executable, "-m", "jackpot", "serve"],
+            serving = subprocess.Popen(  # noqa: S603 - our own
+                [sys.executable, "-m", "jackpot", "serve", "--config", str(config)],
                 cwd=folder, env={**os.environ, **own}, stderr=log, start_new_session=True,
                 preexec_fn=die_with_parent,  # noqa: PLW1509 - it starts before any thread does
             )  # fmt: skip
         try:
             _wait_until_serving(serving, folder / "serve.log")
             yield Daemon(
-                folder, f"mqtt://127.0.0.1:{broker}", f"http://127.0.0.1:{http}", added["token"], (token, other)
+                serving,
+                config,
+                f"mqtt://127.0.0.1:{broker}",
+                f"http://127.0.0.1:{http}",
+                added["token"],
+                (token, other),
             )
         finally:
-            serving.terminate()
-            serving.wait()
+            with _signals(signal.SIG_IGN):
+                _stop(serving)
+
+
+@contextmanager
+def _no_other_site() -> Iterator[None]:
+    """Whoever watches may run a site of their own: nothing the environment says of it reaches us or our children."""
+    theirs = {name: value for name, value in os.environ.items() if name.upper().startswith("JACKPOT_")}
+    for name in theirs:
+        del os.environ[name]
+    try:
+        yield
     finally:
+        os.environ.update(theirs)
+
+
+@contextmanager
+def _new_folder() -> Iterator[Path]:
+    folder = Path(tempfile.mkdtemp(prefix="jackpot-demo-")).absolute()
+    try:
+        yield folder
+    finally:
+        with _signals(signal.SIG_IGN):
+            _remove(folder)
+
+
+def _remove(folder: Path) -> None:
+    """Remove a folder in which a broker whose controller was killed may write a little longer."""
+    until = time.monotonic() + STOP_SECONDS
+    while folder.exists() and time.monotonic() < until:
         shutil.rmtree(folder, ignore_errors=True)
+        time.sleep(LOOK_SECONDS)
+
+
+def _stop(serving: subprocess.Popen[bytes]) -> None:
+    serving.terminate()
+    try:
+        serving.wait(STOP_SECONDS)
+    except subprocess.TimeoutExpired:
+        serving.kill()
+        serving.wait()
+
+
+@contextmanager
+def _signals(act: Act) -> Iterator[None]:
+    """Ctrl-C, SIGTERM and a terminal that is closed do this meanwhile; those that were ignored stay ignored."""
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
+    heard = {number: handler for number, handler in before.items() if handler is not signal.SIG_IGN}
+    for number in heard:
+        signal.signal(number, act)
+    try:
+        yield
+    finally:
+        for number, handler in heard.items():
+            signal.signal(number, handler)
+
+
+def _interrupt(_number: int, _frame: FrameType | None) -> None:
+    """End everything at once, as Ctrl-C does: what was made is unmade on the way."""
+    raise KeyboardInterrupt
 
 
 def _wait_until_serving(serving: subprocess.Popen[bytes], log: Path) -> None:
@@ -158,15 +278,15 @@ def _wait_until_serving(serving: subprocess.Popen[bytes], log: Path) -> None:
     while time.monotonic() < until and serving.poll() is None:
         if '"serving"' in log.read_text(encoding="utf-8", errors="replace"):
             return
-        time.sleep(0.05)
+        time.sleep(LOOK_SECONDS)
     last = log.read_text(encoding="utf-8", errors="replace").splitlines()[-1:]
     raise StoreError(f"the controller did not start: {' '.join(last)}")
 
 
-def _jackpot(folder: Path, *arguments: str) -> Any:  # noqa: ANN401 - JSON
+def _jackpot(config: Path, *arguments: str) -> Any:  # noqa: ANN401 - JSON
     """What one of our commands answers, asked as anybody would."""
-    command = [sys.executable, "-m", "jackpot", *arguments, "--json"]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)  # noqa: S603 - our own
+    command = [sys.executable, "-m", "jackpot", *arguments, "--config", str(config), "--json"]
+    done = subprocess.run(command, cwd=config.parent, capture_output=True, text=True, check=False)  # noqa: S603 - our own
     if done.returncode:
-        raise StoreError(done.stderr.strip())
+        raise StoreError(done.stderr.strip().removeprefix("jackpot: "))
     return json.loads(done.stdout)

@@ -5,9 +5,6 @@ from __future__ import annotations
 import asyncio
 import gc
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
 from typing import Final
 
 import structlog
@@ -16,7 +13,8 @@ from jackpot import logs, settings
 from jackpot.app import Controller, serve_until_told
 from jackpot.cli.opening import DEFAULT_CONFIG, ConfigFile, opened
 from jackpot.settings import EMBEDDED, Settings
-from jackpot.wire.broker import embedded
+from jackpot.store.notes import Signer
+from jackpot.wire.broker import EmbeddedBroker
 
 SWITCH_SECONDS: Final = 0.0005
 """How soon the writer's thread gets its turn after each call into the database; Python's own is 25 times as long."""
@@ -34,9 +32,24 @@ def serve(*, config: ConfigFile = DEFAULT_CONFIG) -> None:
     sys.setswitchinterval(SWITCH_SECONDS)
     with opened(config) as site:
         signer = site.signer()
-    with broker_of(chosen, config.absolute().parent) as broker:
-        controller = Controller(chosen, signer, broker)
-        asyncio.run(serve_until_told(controller, lambda _: _ready(broker)))
+    if chosen.broker != EMBEDDED:
+        asyncio.run(_serve(chosen, signer, chosen.broker))
+        return
+    with EmbeddedBroker(config.absolute().parent / "jackpot-broker", chosen.embedded_port) as own:
+        asyncio.run(_serve_beside(own, chosen, signer))
+
+
+async def _serve(chosen: Settings, signer: Signer, broker: str) -> None:
+    await serve_until_told(Controller(chosen, signer, broker), lambda _: _ready(broker))
+
+
+async def _serve_beside(own: EmbeddedBroker, chosen: Settings, signer: Signer) -> None:
+    """Serve with a broker of our own, which is started again should it end."""
+    keeping = asyncio.create_task(own.keep(), name="broker")
+    try:
+        await _serve(chosen, signer, f"mqtt://127.0.0.1:{own.port}")
+    finally:
+        keeping.cancel()
 
 
 def _ready(broker: str) -> None:
@@ -45,16 +58,6 @@ def _ready(broker: str) -> None:
     gc.freeze()
     gc.set_threshold(*GARBAGE)
     log.info("serving", broker=_shown(broker))
-
-
-@contextmanager
-def broker_of(chosen: Settings, folder: Path) -> Iterator[str]:
-    """The site's broker, or an embedded one that lives as long as it is needed."""
-    if chosen.broker != EMBEDDED:
-        yield chosen.broker
-        return
-    with embedded(folder / "jackpot-broker", chosen.embedded_port) as port:
-        yield f"mqtt://127.0.0.1:{port}"
 
 
 def _shown(broker: str) -> str:

@@ -44,9 +44,10 @@ async def terminal(*words):
     """The command line in a terminal: (the terminal, the process)."""
     ours, its = pty.openpty()
     fcntl.ioctl(its, termios.TIOCSWINSZ, struct.pack("HHHH", ROWS, COLUMNS, 0, 0))
+    own = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "LINES")}
     running = await asyncio.create_subprocess_exec(
         sys.executable, "-m", "hardware_sim", *words, stdin=its, stdout=its, stderr=its, start_new_session=True,
-        env={**os.environ, "TERM": "xterm-256color"}, preexec_fn=lambda: fcntl.ioctl(its, termios.TIOCSCTTY, 0),
+        env={**own, "TERM": "xterm-256color"}, preexec_fn=lambda: fcntl.ioctl(its, termios.TIOCSCTTY, 0),
     )  # fmt: skip
     os.close(its)
     shown = Terminal(ours)

@@ -1,0 +1,17 @@
+"""Errors that are for people: a sentence and an exit code; everything else is a fault of the program."""
+
+import pytest
+
+from hardware_sim.books import BooksError
+from hardware_sim.floor import FloorError
+from jackpot.cli.refusals import sentence_of
+from jackpot.wire.broker import BrokerError
+
+
+@pytest.mark.parametrize("kind", [FloorError, BooksError, BrokerError])
+def test_what_a_demonstration_may_end_with_is_a_sentence(kind):
+    assert sentence_of(kind("the broker cannot be reached")) == ("the broker cannot be reached", 1)
+
+
+def test_a_fault_of_the_program_is_not_hidden():
+    assert sentence_of(KeyError("seq")) is None

@@ -1,0 +1,153 @@
+"""The embedded broker: our own child, and nobody else who answers at its port."""
+
+import asyncio
+import os
+import signal
+import socket
+import subprocess
+from pathlib import Path
+
+import pytest
+from machinery import Client, Site, free_port, takes_connections, wait_until
+
+from jackpot.wire import broker
+from jackpot.wire.broker import BrokerError, EmbeddedBroker, embedded
+
+CONNECT, CONNACK = b"\x10\x0d\0\4MQTT\4\2\0\x3c\0\1a", b"\x20\2\0\0"
+
+
+@pytest.fixture
+def new_site(tmp_path):
+    """Makes a site with an embedded broker, and ends its daemon."""
+    made = []
+
+    def make(port):
+        made.append(Site(tmp_path, "embedded", embedded_port=port))
+        return made[-1]
+
+    yield make
+    for site in made:
+        if site.process is not None and site.process.poll() is None:
+            site.kill()
+
+
+@pytest.mark.parametrize("where", ["127.0.0.1", "0.0.0.0"])
+def test_a_port_that_is_taken_is_refused_in_one_sentence_that_says_what_to_do(new_site, where):
+    with socket.create_server((where, 0)) as taken:
+        port = taken.getsockname()[1]
+        site = new_site(port)
+        done = site.run("serve")
+    assert (done.code, done.err.count("\n")) == (1, 1)
+    assert done.err.startswith(f"jackpot: the embedded broker cannot have port {port} at 127.0.0.1 (Address already")
+    assert f'broker = "mqtt://127.0.0.1:{port}"' in done.err
+    assert "embedded_port" in done.err
+
+
+def test_somebody_who_takes_the_port_meanwhile_is_not_taken_for_the_broker(tmp_path, monkeypatch):
+    monkeypatch.setattr(broker, "_require_free", lambda _port: None)
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        refused = pytest.raises(BrokerError, match=r"did not start: .*address already in use")
+        with refused, embedded(tmp_path, taken.getsockname()[1]):
+            pass
+
+
+def test_connections_that_have_ended_do_not_keep_the_port(tmp_path):
+    port = free_port()
+    for _ in range(2):
+        with embedded(tmp_path, port):
+            client = socket.create_connection(("127.0.0.1", port))
+            client.sendall(CONNECT)
+            assert client.recv(4) == CONNACK
+        assert client.recv(1) == b""  # the broker closed first: the port is held for a while by what has ended
+        client.close()
+    assert not takes_connections(port)
+
+
+def test_a_broker_that_is_killed_is_started_again_and_all_is_told_anew(new_site):
+    port = free_port()
+    site = new_site(port)
+    site.start()
+    for kills in (1, 2):
+        os.kill(broker_of(site), signal.SIGKILL)
+        wait_until(lambda kills=kills: site.log.count('"embedded broker started again"') == kills, "another broker")
+        client = Client(port, site.id, "tables/#")
+        client.wait("tables/t1/state")
+        client.command("t1", f"open-{kills}", "open_round")
+        assert client.wager("t1", 3, f"w{kills}", kills)["answer"]["verdict"] == "accepted"
+        client.command("t1", f"void-{kills}", "void_round", round=kills, reason="misdeal")
+        client.close()
+    assert site.log.count('"embedded broker ended"') == 2
+    assert site.stop() == 0
+    assert not takes_connections(port)
+
+
+def test_no_broker_outlives_a_daemon_that_is_killed_neither_the_first_nor_one_started_again(new_site):
+    port = free_port()
+    site = new_site(port)
+    site.start()
+    site.kill()
+    wait_until(lambda: not takes_connections(port), "the end of the first broker")
+    site.start()
+    os.kill(broker_of(site), signal.SIGKILL)
+    wait_until(lambda: '"embedded broker started again"' in site.log, "another broker")
+    site.kill()
+    wait_until(lambda: not takes_connections(port), "the end of the other broker")
+
+
+def test_a_broker_whose_port_was_taken_meanwhile_is_started_as_soon_as_it_can_be(new_site):
+    port = free_port()
+    site = new_site(port)
+    site.start()
+    os.kill(broker_of(site), signal.SIGKILL)
+    wait_until(lambda: not takes_connections(port), "the end of the broker")
+    with socket.create_server(("127.0.0.1", port)):
+        wait_until(lambda: f"the embedded broker cannot have port {port}" in site.log, "the refusal")
+    wait_until(lambda: '"embedded broker started again"' in site.log, "another broker")
+    assert site.stop() == 0
+
+
+def test_a_daemon_ends_in_order_while_its_broker_is_away(new_site):
+    port = free_port()
+    site = new_site(port)
+    site.start()
+    os.kill(broker_of(site), signal.SIGKILL)
+    wait_until(lambda: not takes_connections(port), "the end of the broker")
+    with socket.create_server(("127.0.0.1", port)):
+        wait_until(lambda: "embedded broker not started" in site.log, "the refusal")
+        assert site.stop() == 0
+
+
+def test_a_broker_that_cannot_be_started_is_tried_ever_more_seldom(tmp_path, monkeypatch):
+    waits = []
+
+    async def wait(seconds):
+        waits.append(seconds)
+        if len(waits) == 8:
+            raise asyncio.CancelledError
+
+    monkeypatch.setattr(broker.asyncio, "sleep", wait)
+    with socket.create_server(("127.0.0.1", 0)) as taken, subprocess.Popen(["true"]) as ended:
+        ended.wait()
+        own = EmbeddedBroker(tmp_path, taken.getsockname()[1])
+        own._process = ended
+        with pytest.raises(asyncio.CancelledError):
+            asyncio.run(own.keep())
+    assert waits == [0.2, 0.4, 0.8, 1.6, 3.2, 6.4, 10, 10]
+
+
+def test_a_broker_that_does_not_end_when_it_is_told_is_killed(tmp_path, monkeypatch):
+    monkeypatch.setattr(broker, "STOP_SECONDS", 0.2)
+    with EmbeddedBroker(tmp_path) as own:
+        os.kill(own._process.pid, signal.SIGSTOP)
+    assert own._process.returncode == -signal.SIGKILL
+
+
+def broker_of(site):
+    """The daemon's child that is its broker."""
+    pid = site.process.pid
+    (found,) = [child for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split() if is_broker(child)]
+    return int(found)
+
+
+def is_broker(pid):
+    return Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")[0].endswith(b"nats-server")
