@@ -652,7 +652,7 @@ def main() -> int:
             if chosen.only in (None, name):
                 with start() as port:
                     lines += measure(name, port, _databases(url, name), folder, chosen.turns)
-        if chosen.memory:
+        if chosen.memory or chosen.only == "memory":
             with mosquitto(folder) as port:
                 lines.append(memory(port, folder))
     table = Table(title="Wire: 20 connections, 5 wagers in flight each", title_justify="left")

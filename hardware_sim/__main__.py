@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import os
 import sys
 from pathlib import Path
 from typing import Final, NoReturn
@@ -11,12 +12,15 @@ from typing import Final, NoReturn
 from rich.console import Console
 
 from hardware_sim import view
-from hardware_sim.books import Books, BooksError, ask_books, read_books_file
+from hardware_sim.books import Books, BooksError, read_books_file
 from hardware_sim.connection import AddressError, Broker
 from hardware_sim.faults import FaultError, Faults
 from hardware_sim.floor import Floor, FloorError
+from hardware_sim.inquiry import ask_books, found_config
+from hardware_sim.operator import COMES_SECONDS, Operator, OperatorError
 from hardware_sim.shoe import Rig, RigError, Shoe
 from hardware_sim.stage import Programme, ended_by_signals, new_screen, show
+from hardware_sim.tempo import Tempo
 
 EQUAL: Final = 0
 DIFFERENT: Final = 1
@@ -35,7 +39,12 @@ class _Words(argparse.ArgumentParser):
 def options() -> argparse.ArgumentParser:
     """What can be said on the command line."""
     words = _Words(prog="python -m hardware_sim", description="Simulate a casino floor against an MQTT broker.")
-    words.add_argument("--broker", default="mqtt://127.0.0.1:1883", help="mqtt://[user:password@]host:port")
+    words.add_argument(
+        "--broker", default="mqtt://127.0.0.1:1883", help="mqtt://[user:password@]host:port, or mqtts:// for TLS"
+    )
+    words.add_argument(
+        "--ca-file", metavar="FILE", help="whom mqtts:// trusts, where the broker's authority is private"
+    )
     words.add_argument("--site", default="casino")
     words.add_argument("--jackpot", default="main")
     words.add_argument("--tables", type=int, default=4, metavar="N", help="play tables t1 to tN")
@@ -47,8 +56,15 @@ def options() -> argparse.ArgumentParser:
     words.add_argument("--seconds", type=float, metavar="S", help="end after S seconds")
     words.add_argument("--faults", default="", help="rates by message: duplicate=0.01,garbage=0.01 or all=0.01")
     words.add_argument("--rig", action="append", default=[], metavar="T:B:HAND@N", help="t1:3:royal_flush@7")
+    words.add_argument(
+        "--console", metavar="URL", help="let a supervisor confirm and resume there: http://127.0.0.1:8080"
+    )
+    words.add_argument("--token", default=os.environ.get("JACKPOT_TOKEN"), help="that supervisor's, else JACKPOT_TOKEN")
     books = words.add_mutually_exclusive_group()
-    books.add_argument("--config", type=Path, help="reconcile with `jackpot rounds` of this configuration")
+    config = (
+        "reconcile with this site's books; else with those of JACKPOT_CONFIG or ./jackpot.toml if it names the site"
+    )
+    books.add_argument("--config", type=Path, help=config)
     books.add_argument("--books", type=Path, help="reconcile with rows from `jackpot rounds --json` in this file")
     return words
 
@@ -58,7 +74,7 @@ def main() -> None:
     said = options().parse_args()
     try:
         sys.exit(asyncio.run(_run(said)))
-    except (AddressError, BooksError, FaultError, FloorError, RigError) as problem:
+    except (AddressError, BooksError, FaultError, FloorError, OperatorError, RigError) as problem:
         sys.stderr.write(f"{problem}\n")
         sys.exit(FAILED)
     except KeyboardInterrupt:
@@ -66,7 +82,17 @@ def main() -> None:
         sys.exit(FAILED)
 
 
-def _floor(said: argparse.Namespace) -> Floor:
+def _operator(said: argparse.Namespace) -> Operator | None:
+    if said.speed <= 0:
+        raise FloorError("the speed must be above 0")
+    if said.console is None:
+        return None
+    if not said.token:
+        raise OperatorError("--console needs a supervisor's token, by --token or JACKPOT_TOKEN")
+    return Operator(said.console, said.token, Tempo(said.speed).seconds(COMES_SECONDS))
+
+
+def _floor(said: argparse.Namespace, operator: Operator | None) -> Floor:
     if said.tables < 1:
         raise FloorError("a floor has at least one table")
     return Floor(
@@ -75,28 +101,35 @@ def _floor(said: argparse.Namespace) -> Floor:
         displays=max(1, said.displays),
         site=said.site,
         jackpot=said.jackpot,
-        broker=Broker.of(said.broker),
+        broker=Broker.of(said.broker, said.ca_file),
         speed=said.speed,
         seed=said.seed,
         shoe=Shoe(said.seed, [Rig.parse(text) for text in said.rig]),
         faults=Faults.parse(said.faults, seed=said.seed),
+        supervisor=operator.confirm if operator else None,
+        resume=operator.resume if operator else None,
     )
 
 
 async def _run(said: argparse.Namespace) -> int:
-    floor = _floor(said)
+    operator = _operator(said)
+    floor = _floor(said, operator)
+    if operator is not None:
+        await operator.require_role()
     screen = new_screen()
     ended = asyncio.Event()
-    async with floor:
-        await _meet_the_controller(floor, screen)
-        with ended_by_signals(ended):
+    with ended_by_signals(ended, floor):
+        async with floor:
+            await _meet_the_controller(floor, screen)
             title = f" {said.site} · {said.jackpot} · speed {said.speed:g} "
             await show(floor, screen, Programme(title, said.rounds, said.seconds, ended))
-        for table in floor.snapshot().tables:
-            if table.phase == "pending":
-                screen.print(f"{table.table} round {table.round} still awaits a supervisor.")
+    for told in view.waiting(floor.snapshot()):
+        screen.print(f"{told}: it still waits for a supervisor.", soft_wrap=True)
+    if operator is not None and operator.problem:
+        screen.print(f"The supervisor's last act failed: {operator.problem}", soft_wrap=True, markup=False)
     if not floor.played:
-        raise FloorError("no round was played: no controller opened one in time")
+        why = "it was stopped before one was opened" if ended.is_set() else "no controller opened one in time"
+        raise FloorError(f"no round was played: {why}")
     result = floor.reconcile(await _books(floor, said))
     screen.print(view.reconciliation(result))
     return EQUAL if result.is_equal else DIFFERENT
@@ -114,9 +147,8 @@ async def _meet_the_controller(floor: Floor, screen: Console) -> None:
 async def _books(floor: Floor, said: argparse.Namespace) -> Books | None:
     if said.books is not None:
         return read_books_file(said.books)
-    if said.config is not None:
-        return await ask_books(said.config, said.jackpot, floor.played)
-    return None
+    config = said.config or found_config(said.site)
+    return None if config is None else await ask_books(config, said.jackpot, floor.played)
 
 
 if __name__ == "__main__":

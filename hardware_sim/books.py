@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
-import sys
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
-from hardware_sim.notebook import RoundKey, Sum
+from hardware_sim.notebook import RoundKey, Standing, Sum, summed
 
-PAGE_ROWS: Final = 500
-MOST_PAGES: Final = 2_000
-FROM_STATES: Final = "the tables' own states"
-"""The source where there are no books: lit boxes times the wager; a supervisor's void does not show in it."""
-
-Books = Mapping[RoundKey, Sum]
+Wagers = Mapping[RoundKey, Collection[Standing]]
 
 
 class BooksError(ValueError):
     """Books that cannot be read."""
+
+
+class Books(NamedTuple):
+    """What the controller says of each round."""
+
+    source: str
+    sums: Mapping[RoundKey, Sum]
+    wagers: Wagers | None = None
+    """Every wager that stands; None where only the sums are known."""
+    is_wire: bool = False
+    """Whether these are no books, but what was said on the wire; a supervisor's void does not show in it."""
 
 
 class Line(NamedTuple):
@@ -31,6 +36,10 @@ class Line(NamedTuple):
     rounds: int
     believed: Sum
     booked: Sum
+    not_booked: tuple[Standing, ...] = ()
+    """The wagers that are believed, but not booked so: on that box, under that id, of that amount, once."""
+    not_believed: tuple[Standing, ...] = ()
+    """The wagers that are booked, but not believed so."""
 
     @property
     def difference_cents(self) -> int:
@@ -39,14 +48,14 @@ class Line(NamedTuple):
 
     @property
     def is_equal(self) -> bool:
-        """Whether both say the same, wagers and cents."""
-        return self.believed == self.booked
+        """Whether both say the same: wagers, cents, and each wager where it is known."""
+        return self.believed == self.booked and not self.not_booked and not self.not_believed
 
 
 class Reconciliation(NamedTuple):
     """Every round of a run, compared."""
 
-    source: str
+    books: Books
     rounds: tuple[Line, ...]
     unanswered: int
     contradictions: tuple[str, ...]
@@ -73,26 +82,28 @@ class Reconciliation(NamedTuple):
         return not self.differences and not self.unanswered and not self.contradictions
 
 
-def compared(played: Iterable[RoundKey], believed: Books, booked: Books) -> tuple[Line, ...]:
-    """Believed against booked, for the rounds that were played."""
-    return tuple(
-        Line(table, number, 1, believed.get((table, number), Sum()), booked.get((table, number), Sum()))
-        for table, number in sorted(played, key=_by_table)
-    )
+def compared(played: Iterable[RoundKey], believed: Wagers, books: Books) -> tuple[Line, ...]:
+    """Believed against booked, for the rounds that were played, and any other that one of our wagers is booked on."""
+    ours = {wager.wager_id for wagers in believed.values() for wager in wagers}
+    booked = books.wagers or {}
+    strayed = (key for key, wagers in booked.items() if any(wager.wager_id in ours for wager in wagers))
+    keys = sorted({*played, *believed, *strayed}, key=_by_table)
+    return tuple(_compared(key, believed.get(key, ()), books) for key in keys)
 
 
-def read_books(rows: Iterable[Mapping[str, Any]]) -> dict[RoundKey, Sum]:
+def read_books(rows: Iterable[Mapping[str, Any]]) -> Books:
     """Books from rows as `jackpot rounds --json` prints them: `table_id`, `round`, `wagers`, `wagered_cents`."""
     try:
-        return {
+        sums = {
             (str(row["table_id"]), int(row["round"])): Sum(int(row["wagers"]), int(row["wagered_cents"]))
             for row in rows
         }
     except (KeyError, TypeError, ValueError):
         raise BooksError("the books are not rows with table_id, round, wagers and wagered_cents") from None
+    return Books("the controller's books, round by round", sums)
 
 
-def read_books_file(path: Path) -> dict[RoundKey, Sum]:
+def read_books_file(path: Path) -> Books:
     """Books from a JSON file."""
     try:
         rows = json.loads(path.read_text(encoding="utf-8"))
@@ -103,45 +114,41 @@ def read_books_file(path: Path) -> dict[RoundKey, Sum]:
     return read_books(rows if isinstance(rows, list) else [rows])
 
 
-async def ask_books(config: Path, jackpot: str, played: Iterable[RoundKey]) -> dict[RoundKey, Sum]:
-    """Books from the controller's own command line, page by page, until every round that was played is found."""
-    missing = set(played)
-    found: dict[RoundKey, Sum] = {}
-    before: int | None = None
-    for _ in range(MOST_PAGES):
-        rows = await _page(config, jackpot, before)
-        page = read_books(rows)
-        found |= page
-        missing -= page.keys()
-        if not missing or len(rows) < PAGE_ROWS:
-            break
-        before = int(rows[-1]["seq"])
-    return found
+def read_trail(events: Iterable[Mapping[str, Any]]) -> dict[RoundKey, list[Standing]]:
+    """The wagers that stand after events as `jackpot audit list --json` prints them, the oldest first."""
+    standing: dict[RoundKey, list[Standing]] = {}
+    for event in events:
+        wagers = standing.setdefault((event["table_id"], event["round"]), [])
+        match event["type"]:
+            case "wager_accepted":
+                data = json.loads(event["data"])
+                wagers.append(Standing(data["box"], data["wager_id"], data["amount_cents"]))
+            case "hand_voided":
+                returned = json.loads(event["data"])["wager_id"]
+                wagers[:] = [wager for wager in wagers if wager.wager_id != returned]
+            case "round_voided":
+                wagers.clear()
+    return standing
 
 
-async def _page(config: Path, jackpot: str, before: int | None) -> list[dict[str, Any]]:
-    words = ["rounds", "--json", "--config", str(config), "--jackpot", jackpot, "--limit", str(PAGE_ROWS)]
-    if before is not None:
-        words += ["--before", str(before)]
-    asked = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "jackpot", *words, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE
+def _compared(key: RoundKey, believed: Collection[Standing], books: Books) -> Line:
+    line = Line(*key, 1, summed(believed), books.sums.get(key, Sum()))
+    if books.wagers is None:
+        return line
+    ours, theirs = Counter(believed), Counter(books.wagers.get(key, ()))
+    return line._replace(
+        not_booked=tuple(sorted((ours - theirs).elements())), not_believed=tuple(sorted((theirs - ours).elements()))
     )
-    out, problem = await asked.communicate()
-    if asked.returncode:
-        said = problem.decode(errors="replace").strip().splitlines()
-        raise BooksError(f"the controller's books cannot be asked: {said[-1] if said else 'no reason given'}")
-    try:
-        rows: list[dict[str, Any]] = json.loads(out)
-    except ValueError:
-        raise BooksError("the controller's books are not JSON") from None
-    return rows
 
 
 def _added(table: str, lines: Iterable[Line]) -> Line:
     total = Line(table, None, 0, Sum(), Sum())
     for line in lines:
         believed, booked = total.believed.plus(*line.believed), total.booked.plus(*line.booked)
-        total = Line(table, None, total.rounds + line.rounds, believed, booked)
+        total = Line(
+            table, None, total.rounds + line.rounds, believed, booked,
+            total.not_booked + line.not_booked, total.not_believed + line.not_believed,
+        )  # fmt: skip
     return total
 
 

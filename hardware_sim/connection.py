@@ -50,9 +50,11 @@ class Broker(NamedTuple):
     username: str | None = None
     password: str | None = None
     tls: bool = False
+    ca_file: str | None = None
+    """Whom TLS trusts, where not the authorities that everybody trusts."""
 
     @classmethod
-    def of(cls, url: str) -> Broker:
+    def of(cls, url: str, ca_file: str | None = None) -> Broker:
         """The broker a URL names: mqtt://host:1883 or mqtts://user:password@host:8883."""
         parts = urlsplit(url)
         ports = {"mqtt": 1883, "mqtts": 8883}
@@ -64,7 +66,21 @@ class Broker(NamedTuple):
             raise AddressError("the broker's address names no host: write mqtt://host:1883")
         name = unquote(parts.username) if parts.username else None
         word = unquote(parts.password) if parts.password else None
-        return cls(parts.hostname, port, name, word, tls=parts.scheme == "mqtts")
+        broker = cls(parts.hostname, port, name, word, parts.scheme == "mqtts", ca_file)
+        if ca_file is not None and not broker.tls:
+            raise AddressError("a CA file is for a broker with TLS: write mqtts://host:8883")
+        broker.tls_context()
+        return broker
+
+    def tls_context(self) -> ssl.SSLContext | None:
+        """How TLS is spoken with it; None where it is not."""
+        if not self.tls:
+            return None
+        try:
+            return ssl.create_default_context(cafile=self.ca_file)
+        except OSError as error:
+            why = "it holds no certificate" if isinstance(error, ssl.SSLError) else error.strerror
+            raise AddressError(f"the CA file {self.ca_file} cannot be used: {why}") from None
 
     def __str__(self) -> str:
         return f"{'mqtts' if self.tls else 'mqtt'}://{self.host}:{self.port}"
@@ -109,8 +125,7 @@ class Connection:
             with contextlib.suppress(aiomqtt.MqttError):
                 await self._client.publish(self._status_topic, OFFLINE, qos=1, retain=True, timeout=2)
         self._task.cancel()
-        with contextlib.suppress(asyncio.CancelledError, aiomqtt.MqttError):
-            await self._task
+        await asyncio.wait([self._task])
         self._task = None
 
     def publish(self, topic: str, payload: bytes, *, retain: bool = False) -> bool:
@@ -144,6 +159,7 @@ class Connection:
                 await self._once()
             except (aiomqtt.MqttError, OSError) as error:
                 self.problem = str(error)
+            _heed_cancel()
             if self.online.is_set() or self._client is not None:
                 wait = FIRST_WAIT_SECONDS
             self.online.clear()
@@ -154,10 +170,12 @@ class Connection:
 
     async def _once(self) -> None:
         async with self._new_client() as client:
+            _heed_cancel()
             self._client, self._is_cut = client, False
             self.connects += 1
             await client.publish(self._status_topic, ONLINE, qos=1, retain=True)
             await client.subscribe([(topic, 1) for topic in self._topics])
+            _heed_cancel()
             self.online.set()
             self._on_connect()
             async for _ in client.messages:  # nothing comes this way; it ends when the connection does
@@ -175,7 +193,7 @@ class Connection:
             will=aiomqtt.Will(self._status_topic, OFFLINE, qos=1, retain=True),
             keepalive=KEEPALIVE_SECONDS,
             timeout=CONNECT_SECONDS,
-            tls_context=ssl.create_default_context() if self._broker.tls else None,
+            tls_context=self._broker.tls_context(),
             socket_options=[(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)],
         )
         client._client.on_message = self._arrived  # noqa: SLF001 - the seam described above
@@ -184,6 +202,13 @@ class Connection:
     def _arrived(self, _client: Any, _userdata: Any, message: Any) -> None:  # noqa: ANN401 - paho's callback
         if not self._is_cut:
             self._on_message(message.topic, bytes(message.payload))
+
+
+def _heed_cancel() -> None:
+    """Hear a cancel that was lost: on Python 3.11 `wait_for`, which aiomqtt uses, loses one in its answer's tick."""
+    task = asyncio.current_task()
+    if task is not None and task.cancelling():
+        raise asyncio.CancelledError
 
 
 def _break(sock: socket.socket) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Awaitable, Callable
 from typing import Any, Final
 
@@ -70,7 +71,10 @@ class Dealer:
         self._hurry = asyncio.Event()
 
     async def play(self, rounds: int | None = None) -> None:
-        """Run rounds until so many are dealt, or until told to stop; always ends between rounds."""
+        """Run rounds until so many are dealt, or until told to stop.
+
+        It ends between rounds; only a win that waits for a supervisor, where there is none to call, is left behind.
+        """
         first = await self._current()
         last = None if rounds is None else first.round + rounds
         while True:
@@ -80,6 +84,8 @@ class Dealer:
                     self._felt.end(state.round)
                     if self._stopping or (last is not None and state.round >= last):
                         return
+                if self._stopping and state.phase == "pending" and self._supervisor is None:
+                    return
                 await self._go_on(state)
             except PowerCutError:
                 await asyncio.sleep(self._setting.tempo.seconds(OFF_SECONDS))
@@ -246,10 +252,9 @@ class Dealer:
             if self.state is not None and reached(self.state):
                 return
             self._changed.clear()
-            try:
-                await asyncio.wait_for(self._changed.wait(), limit - loop.time())
-            except TimeoutError:
-                return
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout_at(limit):
+                    await self._changed.wait()
 
     async def _look_again(self) -> None:
         """Give a newer state the time to come."""
@@ -267,10 +272,11 @@ class Dealer:
     async def _pause(self, at_a_table: float) -> None:
         """Take the time people take; nobody dawdles once the floor closes."""
         self._heed_power()
-        try:
-            await asyncio.wait_for(self._hurry.wait(), self._setting.tempo.seconds(at_a_table))
-        except TimeoutError:
-            self._heed_power()
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(self._setting.tempo.seconds(at_a_table)):
+                await self._hurry.wait()
+                return
+        self._heed_power()
 
     def _heed_power(self) -> None:
         if self._power_is_cut:

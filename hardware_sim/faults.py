@@ -26,7 +26,10 @@ class Fault(StrEnum):
     DROP = "drop"
     """A message is not sent although the device believes so."""
     REORDER = "reorder"
-    """A message arrives only after the device's next one."""
+    """A wager arrives for the first time after its pad's next one.
+
+    A terminal says its next command only when the last is answered: there the first saying arrives late, and again.
+    """
     GARBAGE = "garbage"
     """A malformed message goes before the right one."""
     DISCONNECT = "disconnect"

@@ -12,17 +12,18 @@ import asyncio
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from types import TracebackType
 from typing import Final, NamedTuple, Self
 
-from hardware_sim.books import FROM_STATES, Books, Reconciliation, compared
-from hardware_sim.connection import Broker
+from hardware_sim.books import Books, Reconciliation, compared
+from hardware_sim.connection import Broker, Connection
 from hardware_sim.dealer import Dealer, Resume, Supervisor
 from hardware_sim.display import Display
 from hardware_sim.faults import Faults
 from hardware_sim.felt import Felt
 from hardware_sim.messages import Meter, Win
-from hardware_sim.notebook import Notebook, RoundKey, Sum
+from hardware_sim.notebook import Notebook, RoundKey
 from hardware_sim.pad import Pad
 from hardware_sim.player import Habits, People
 from hardware_sim.setting import Setting, new_nonce
@@ -97,6 +98,8 @@ class Floor:
             raise FloorError(f"a table has 1 to {MOST_BOXES} boxes here, because one deck serves no more")
         if speed <= 0:
             raise FloorError("the speed must be above 0")
+        self.is_supervised = supervisor is not None and resume is not None
+        """Whether somebody is called to tables that wait for a supervisor."""
         self.notebook = Notebook()
         self.faults = faults or Faults(seed=seed)
         self.shoe = shoe or Shoe(seed)
@@ -115,6 +118,7 @@ class Floor:
         self._playing: dict[str, asyncio.Task[None]] = {}
         self._started_at = time.monotonic()
         self._stopped = False
+        self._given_up = False
 
     @property
     def devices(self) -> list[Device]:
@@ -130,18 +134,11 @@ class Floor:
 
     async def __aenter__(self) -> Self:
         self._started_at = time.monotonic()
-        devices = self.devices
-        for first in range(0, len(devices), CONNECT_AT_ONCE):
-            some = devices[first : first + CONNECT_AT_ONCE]
-            for device in some:
-                device.connection.start()
-            try:
-                async with asyncio.timeout(CONNECT_SECONDS):
-                    await asyncio.gather(*(device.connection.online.wait() for device in some))
-            except TimeoutError:
-                problem = next((d.connection.problem for d in some if d.connection.problem), "no answer")
-                await self._close()
-                raise FloorError(f"the broker at {self._setting.broker} cannot be reached: {problem}") from None
+        try:
+            await self._connect()
+        except BaseException:
+            await self._close()
+            raise
         return self
 
     async def __aexit__(
@@ -150,6 +147,10 @@ class Floor:
         if kind is None:
             await self.stop()
         await self._close()
+
+    def give_up(self) -> None:
+        """Connect no further: whoever waits for the devices is told so; a floor that is up does not mind."""
+        self._given_up = True
 
     async def play(
         self, rounds: int | None = None, *, until: asyncio.Event | None = None, seconds: float | None = None
@@ -210,17 +211,17 @@ class Floor:
         return [(table, number) for table, felt in self.felts.items() for number in felt.booked]
 
     @property
-    def booked_by_states(self) -> dict[RoundKey, Sum]:
+    def booked_on_the_wire(self) -> Books:
         """What the tables' own states told of each round: the lit boxes times the wager."""
-        return {(table, number): told for table, felt in self.felts.items() for number, told in felt.booked.items()}
+        told = {(table, number): told for table, felt in self.felts.items() for number, told in felt.booked.items()}
+        return Books("what the controller said on the wire", told, is_wire=True)
 
-    def reconcile(self, books: Books | None = None, *, source: str = "the controller's books") -> Reconciliation:
+    def reconcile(self, books: Books | None = None) -> Reconciliation:
         """What the pads believe against the books; without books, against what the tables' states told."""
-        booked = self.booked_by_states if books is None else books
-        believed = self.notebook.believed
+        booked = self.booked_on_the_wire if books is None else books
         return Reconciliation(
-            FROM_STATES if books is None else source,
-            compared({*self.played, *believed}, believed, booked),
+            booked,
+            compared(self.played, self.notebook.standing, booked),
             len(self.notebook.unanswered),
             tuple(self.notebook.contradictions),
         )
@@ -264,6 +265,21 @@ class Floor:
         if state is not None and box in state.folded:
             return "folded"
         return "lit" if pad.lamp is not None and pad.lamp.lit else "dark"
+
+    async def _connect(self) -> None:
+        devices = self.devices
+        for first in range(0, len(devices), CONNECT_AT_ONCE):
+            connections = [device.connection for device in devices[first : first + CONNECT_AT_ONCE]]
+            for connection in connections:
+                connection.start()
+            if not await self.wait_for(partial(self._is_decided, connections), CONNECT_SECONDS):
+                problem = next((c.problem for c in connections if c.problem), "no answer")
+                raise FloorError(f"the broker at {self._setting.broker} cannot be reached: {problem}")
+            if self._given_up:
+                raise FloorError("stopped before the devices were connected: nothing was played")
+
+    def _is_decided(self, connections: Sequence[Connection]) -> bool:
+        return self._given_up or all(connection.online.is_set() for connection in connections)
 
     async def _close(self) -> None:
         for task in self._playing.values():

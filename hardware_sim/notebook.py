@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from hardware_sim.messages import Plain
 
 KEPT_ROUNDS: Final = 50
-"""Answered wagers of older rounds are counted, but no longer kept one by one."""
+"""Answered wagers of older rounds are asked about no more; of them only what stands is kept."""
 
 
 class Wager(NamedTuple):
@@ -54,6 +55,19 @@ class Sum(NamedTuple):
         return Sum(self.wagers + wagers, self.cents + cents)
 
 
+class Standing(NamedTuple):
+    """A wager that stands on a box."""
+
+    box: int
+    wager_id: str
+    cents: int
+
+
+def summed(wagers: Collection[Standing]) -> Sum:
+    """How many wagers stand, and of how much."""
+    return Sum(len(wagers), sum(wager.cents for wager in wagers))
+
+
 RoundKey = tuple[str, int]
 """A table and its round."""
 
@@ -65,7 +79,8 @@ class Notebook:
         self._entries: dict[RoundKey, dict[str, Entry]] = {}
         self._round_of: dict[str, RoundKey] = {}
         self._open: set[str] = set()
-        self.believed: dict[RoundKey, Sum] = {}
+        self.standing: dict[RoundKey, set[Standing]] = {}
+        """The wagers that the pads believe to stand, of every round in which one was answered."""
         self.sent = 0
         self.repeated = 0
         self.verdicts: Counter[str] = Counter()
@@ -110,6 +125,11 @@ class Notebook:
         return None if key is None else self._entries[key][wager_id].wager
 
     @property
+    def believed(self) -> dict[RoundKey, Sum]:
+        """What the pads believe of every round in which a wager was answered."""
+        return {key: summed(wagers) for key, wagers in self.standing.items()}
+
+    @property
     def unanswered(self) -> list[Wager]:
         """The wagers without an answer, or in doubt."""
         return [self._entries[self._round_of[wager_id]][wager_id].wager for wager_id in sorted(self._open)]
@@ -124,9 +144,9 @@ class Notebook:
         return not self._open
 
     def _change(self, key: RoundKey, entry: Entry, verdict: str, reason: str | None) -> None:
-        before, cents = entry.verdict, entry.wager.amount_cents
+        before, wager = entry.verdict, entry.wager
         if (before, verdict) in _IMPOSSIBLE:
-            self.contradictions.append(f"{entry.wager.wager_id} was {before} and is now {verdict} ({reason})")
+            self.contradictions.append(f"{wager.wager_id} was {before} and is now {verdict} ({reason})")
             return
         entry.verdict = verdict
         if before is not None:
@@ -134,8 +154,12 @@ class Notebook:
         self.verdicts[verdict] += 1
         if verdict == "rejected":
             self.rejected[reason or "without a reason"] += 1
-        change = (verdict == "accepted") - (before == "accepted")
-        self.believed[key] = self.believed.get(key, Sum()).plus(change, change * cents)
+        standing = self.standing.setdefault(key, set())
+        mine = Standing(wager.box, wager.wager_id, wager.amount_cents)
+        if verdict == "accepted":
+            standing.add(mine)
+        else:
+            standing.discard(mine)
 
     def _forget(self, table: str, number: int) -> None:
         """Let answered wagers of an old round go."""

@@ -51,7 +51,9 @@ class Pad:
             on_message=self._hear,
             on_connect=self._connected,
         )
-        self._sender = Sender(self.name, self.connection, topics.pad(table, box, "wager"), setting.faults)
+        self._sender = Sender(
+            self.name, self.connection, topics.pad(table, box, "wager"), setting.faults, holds_repeats=True
+        )
         self._state: TableState | None = None
         self._lamp_mark: Mark = NO_MARK
         self._decided = 0
@@ -64,6 +66,7 @@ class Pad:
         """Take no more wagers; those that were sent are still said until they are answered."""
         self.wagering = False
         self._take_up()
+        self._sender.let_go()
         held, self._held = self._held, []
         for wager in held:
             self._start(wager, self._sender.repeat)
@@ -220,6 +223,7 @@ class Pad:
 
     def _round_over(self, number: int, standing: frozenset[int] | None) -> None:
         stood = None if standing is None else self.box in standing
+        self._felt.awaited -= {saying.wager.wager_id for saying in self._saying.values()}
         self._notebook.doubt(self._felt.table, self.box, number, standing=stood)
         self.clear_up()
 

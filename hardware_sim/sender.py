@@ -10,11 +10,14 @@ from hardware_sim.messages import Plain, encoded
 class Sender:
     """One device's way to one topic."""
 
-    def __init__(self, device: str, connection: Connection, topic: str, faults: Faults) -> None:
+    def __init__(
+        self, device: str, connection: Connection, topic: str, faults: Faults, *, holds_repeats: bool = False
+    ) -> None:
         self._device = device
         self._connection = connection
         self._topic = topic
         self._faults = faults
+        self._holds_repeats = holds_repeats
         self._kept_back: list[bytes] = []
         self._spoiled = 0
 
@@ -24,19 +27,25 @@ class Sender:
         if self._strikes(Fault.GARBAGE):
             self._spoiled += 1
             self._publish(garbage(message, f"{own_id}-g{self._spoiled}", self._faults.luck(self._device)))
-        late, self._kept_back = self._kept_back, []
         if self._strikes(Fault.REORDER):
             self._kept_back.append(payload)
         elif not self._strikes(Fault.DROP):
             self._publish(payload)
             if self._strikes(Fault.DUPLICATE):
                 self._publish(payload)
-        for earlier in late:
-            self._publish(earlier)
+            self.let_go()
 
     def repeat(self, message: Plain) -> None:
-        """Say the same again."""
-        self._publish(encoded(message))
+        """Say the same again; what is kept back is not overtaken by it, where repeats are held as well."""
+        payload = encoded(message)
+        if not (self._holds_repeats and payload in self._kept_back):
+            self._publish(payload)
+
+    def let_go(self) -> None:
+        """Let arrive what was kept back."""
+        late, self._kept_back = self._kept_back, []
+        for payload in late:
+            self._publish(payload)
 
     def _strikes(self, fault: Fault) -> bool:
         return self._faults.strikes(fault, self._device)

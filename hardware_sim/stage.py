@@ -13,11 +13,13 @@ from rich.live import Live
 from rich.text import Text
 
 from hardware_sim import view
-from hardware_sim.floor import Floor
+from hardware_sim.floor import Floor, Snapshot
 
 FRAMES_A_SECOND: Final = 6
 LOG_SECONDS: Final = 2.0
+LOOK_SECONDS: Final = 0.1
 PLAIN_WIDTH: Final = 110
+_ENDING: Final = (signal.SIGINT, signal.SIGTERM)
 
 
 class Programme(NamedTuple):
@@ -52,9 +54,10 @@ async def show(floor: Floor, screen: Console, programme: Programme) -> None:
 
 async def _live(floor: Floor, screen: Console, programme: Programme) -> None:
     def frame() -> RenderableType:
-        words = programme.words()
+        now = floor.snapshot()
+        words = "\n".join(filter(None, [programme.words(), *_alone(floor, now)]))
         lines = words.count("\n") + 2 if words else 0
-        drawn = view.drawn(floor.snapshot(), programme.title, screen.height - lines)
+        drawn = view.drawn(now, programme.title, screen.height - lines)
         return Group(drawn, Text(), Text(words, "grey74")) if words else drawn
 
     with Live(frame(), console=screen, auto_refresh=False, vertical_overflow="crop") as live:
@@ -67,29 +70,45 @@ async def _live(floor: Floor, screen: Console, programme: Programme) -> None:
 
 
 async def _log(floor: Floor, screen: Console, programme: Programme) -> None:
-    said = ""
+    """A line now and then, and what has to be said at once."""
+    said: set[str] = set()
+    due = 0.0
     while True:
-        words = programme.words()
-        if words != said:
-            screen.print(words, soft_wrap=True, markup=False)
-            said = words
-        screen.print(view.progress(floor.snapshot()), soft_wrap=True, markup=False)
-        await asyncio.sleep(LOG_SECONDS)
+        now = floor.snapshot()
+        words = {programme.words(), *_alone(floor, now)} - {""}
+        for news in sorted(words - said):
+            screen.print(news, soft_wrap=True, markup=False)
+        said = words
+        if now.seconds >= due:
+            screen.print(view.progress(now), soft_wrap=True, markup=False)
+            due = now.seconds + LOG_SECONDS
+        await asyncio.sleep(LOOK_SECONDS)
+
+
+def _alone(floor: Floor, now: Snapshot) -> list[str]:
+    """What waits, where nobody of this floor is called to it."""
+    if floor.is_supervised:
+        return []
+    return [f"{told}: it waits for a supervisor, at the console or by --console" for told in view.waiting(now)]
 
 
 @contextlib.contextmanager
-def ended_by_signals(ended: asyncio.Event) -> Iterator[None]:
-    """The first Ctrl-C ends the play tidily, the second at once."""
+def ended_by_signals(ended: asyncio.Event, floor: Floor) -> Iterator[None]:
+    """The first Ctrl-C ends the play tidily, or the connecting before it; the second ends everything at once."""
     loop = asyncio.get_running_loop()
 
     def end() -> None:
         ended.set()
-        loop.remove_signal_handler(signal.SIGINT)
+        floor.give_up()
+        ignore()
 
-    for number in (signal.SIGINT, signal.SIGTERM):
+    def ignore() -> None:
+        for number in _ENDING:
+            loop.remove_signal_handler(number)
+
+    for number in _ENDING:
         loop.add_signal_handler(number, end)
     try:
         yield
     finally:
-        for number in (signal.SIGINT, signal.SIGTERM):
-            loop.remove_signal_handler(number)
+        ignore()

@@ -12,7 +12,7 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from hardware_sim.books import FROM_STATES, Line, Reconciliation
+from hardware_sim.books import Line, Reconciliation
 from hardware_sim.floor import Snapshot, TableView
 from hardware_sim.messages import Meter, Win
 
@@ -65,14 +65,21 @@ def progress(now: Snapshot) -> str:
     """The whole floor in one line, for a log."""
     meter = now.meter.text if now.meter else "unavailable"
     counts = f"{now.rounds} rounds, {now.sent} wagers, {now.verdicts.get('accepted', 0)} accepted"
-    waiting = [view.table for view in now.tables if view.phase == "pending" or view.suspended]
-    held_up = f", waiting: {' '.join(waiting)}" if waiting else ""
+    held_up = "".join(f", {told}" for told in waiting(now))
     return f"{now.seconds:6.0f} s  meter {meter}, {counts}, {now.repeated} repeats, {now.won} wins{held_up}"
+
+
+def waiting(now: Snapshot) -> list[str]:
+    """Which tables wait for a supervisor, and why."""
+    told = [(view, f"is suspended ({view.suspended.replace('_', ' ')})") for view in now.tables if view.suspended]
+    told += [(view, f"has a win in round {view.round} to confirm") for view in now.tables if view.phase == "pending"]
+    return [f"{view.table} {why}" for view, why in told]
 
 
 def reconciliation(result: Reconciliation) -> RenderableType:
     """Believed against booked, table by table, and every round that differs."""
-    shown = _listing(f"What the pads believe against {result.source}", expand=False)
+    title = Text(f"What the pads believe against {result.books.source}", "bold")
+    shown = _listing(expand=False)
     shown.add_column("table")
     for heading in ("rounds", "wagers believed", "wagers booked", "believed", "booked", "difference"):
         shown.add_column(heading, justify="right")
@@ -80,16 +87,11 @@ def reconciliation(result: Reconciliation) -> RenderableType:
         shown.add_row(*_cells(line, line.table), style="" if line.is_equal else "bold red")
     shown.add_section()
     shown.add_row(*_cells(result.total, "all"), style="bold")
-    parts: list[RenderableType] = [shown]
-    for line in result.differences[:MOST_DIFFERENCES]:
-        believed, booked = line.believed, line.booked
-        parts.append(
-            f"{line.table} round {line.round}: believed {believed.wagers} wagers, {money(believed.cents)}; "
-            f"booked {booked.wagers} wagers, {money(booked.cents)}"
-        )
+    parts: list[RenderableType] = [title, shown]
+    parts += [_difference(line) for line in result.differences[:MOST_DIFFERENCES]]
     parts += [f"contradiction: {told}" for told in result.contradictions[:MOST_DIFFERENCES]]
-    if result.source == FROM_STATES:
-        parts.append(Text("A supervisor's void does not show in the states; the books know it (--config).", "grey62"))
+    if result.books.is_wire:
+        parts.append(Text("A supervisor's void does not show on the wire; the books know it (--config).", "grey62"))
     return Group(*parts, verdict(result))
 
 
@@ -97,16 +99,32 @@ def verdict(result: Reconciliation) -> Text:
     """The reconciliation in one sentence."""
     if result.is_equal:
         total = result.total.believed
-        return Text(f"Equal to the cent: {total.wagers} wagers, {money(total.cents)}.", "bold green")
+        sums = f"{total.wagers} wagers, {money(total.cents)}"
+        if result.books.is_wire:
+            return Text(f"Pads and wire agree: {sums}; the controller's books were not looked at.", "bold yellow")
+        return Text(f"Equal to the cent: {sums}.", "bold green")
     unanswered = f", {result.unanswered} wagers without an answer" if result.unanswered else ""
     contradicted = f", {len(result.contradictions)} contradictions" if result.contradictions else ""
     off = money(result.total.difference_cents)
     return Text(f"Different: {len(result.differences)} rounds, {off} in all{unanswered}{contradicted}.", "bold red")
 
 
-def _listing(title: str | None = None, *, expand: bool = True) -> Table:
+def _difference(line: Line) -> str:
+    """What differs in a round, and at which boxes where that is known."""
+    where = f"{line.table} round {line.round}"
+    sums = [
+        f"{said} {told.wagers} wagers, {money(told.cents)}"
+        for said, told in (("believed", line.believed), ("booked", line.booked))
+    ]
+    said = [f"{where}: {'; '.join(sums)}"]
+    said += [f"{where} box {w.box}: {w.wager_id} of {money(w.cents)} is not booked" for w in line.not_booked]
+    said += [f"{where} box {w.box}: {w.wager_id} of {money(w.cents)} is not believed" for w in line.not_believed]
+    return "\n".join(said)
+
+
+def _listing(*, expand: bool = True) -> Table:
     return Table(
-        title=title, title_justify="left", title_style="bold", header_style="bold", border_style="grey37",
+        header_style="bold", border_style="grey37",
         box=SIMPLE_HEAD, show_edge=False, expand=expand, pad_edge=False, padding=(0, 1, 0, 0),
     )  # fmt: skip
 

@@ -194,7 +194,7 @@ class Controller:
         log.info("jackpot taken over", jackpot=name, epoch=book.chain.head.epoch, seq=book.chain.head.seq)
         checkpoint = partial(write_checkpoint, database, name, self._signer)
         desk = Desk(self._address, self._topics, book, checkpoint, self._notice)
-        desk.record_failures(left)
+        desk.take_on(left)
         return desk
 
     async def _until_reachable(self, act: Callable[[], T]) -> T:

@@ -29,6 +29,11 @@ def in_seconds(seconds: float) -> str:
     return _told(datetime.now(UTC) + timedelta(seconds=seconds))
 
 
+def earlier(text: str, seconds: float) -> str:
+    """The moment that many seconds before another."""
+    return _told(datetime.fromisoformat(text) - timedelta(seconds=seconds))
+
+
 def moment(text: str) -> str:
     """A moment as events tell it, whichever way RFC 3339 writes it; `ValueError` where it is none."""
     try:

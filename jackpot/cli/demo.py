@@ -11,13 +11,9 @@ import subprocess
 import sys
 import tempfile
 import time
-import urllib.error
-import urllib.request
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import partial
-from http.client import HTTPException
 from pathlib import Path
 from types import FrameType
 from typing import Annotated, Any, Final, NamedTuple
@@ -25,7 +21,7 @@ from typing import Annotated, Any, Final, NamedTuple
 import typer
 from rich.console import Console
 
-from hardware_sim import Broker, Floor, Rig, Shoe, ask_books
+from hardware_sim import Broker, Floor, Operator, Rig, Shoe, ask_books
 from hardware_sim.stage import Programme, new_screen, show
 from hardware_sim.view import money, reconciliation
 from jackpot.store.errors import StoreError
@@ -65,20 +61,6 @@ class Daemon(NamedTuple):
         """A link that signs its reader in; what stands behind the # is sent to nobody."""
         return f"{self.http}/sign-in#token={token}"
 
-    def act(self, path: str) -> None:
-        """An act of the supervisor."""
-        request = urllib.request.Request(  # noqa: S310 - our own address
-            f"{self.http}/api/v1/{path}",
-            b"{}",
-            {"Authorization": f"Bearer {self.supervisor_token}", "Content-Type": "application/json"},
-        )
-        try:
-            urllib.request.urlopen(request, timeout=10).close()  # noqa: S310 - our own address
-        except urllib.error.HTTPError as error:
-            error.close()  # somebody else was quicker
-        except (OSError, HTTPException):
-            return  # who does not answer has ended, and that is said elsewhere
-
     async def gone(self) -> int:
         """How it ended, once it has ended by itself."""
         while (code := self.serving.poll()) is None:  # noqa: ASYNC110 - a process has no event
@@ -105,6 +87,7 @@ def demo(
         screen.print("Making a site, starting its broker and its controller …")
         with daemon(tables) as controller:
             screen.print(_links(controller), soft_wrap=True, highlight=False)
+            supervisor = Operator(controller.http, controller.supervisor_token, CONFIRM_SECONDS)
             floor = Floor(
                 [f"t{number}" for number in range(1, tables + 1)],
                 site=SITE,
@@ -112,8 +95,8 @@ def demo(
                 speed=speed,
                 seed=seed,
                 shoe=Shoe(seed, RIGS),
-                supervisor=_confirm(controller),
-                resume=_resume(controller),
+                supervisor=supervisor.confirm,
+                resume=supervisor.resume,
             )
             try:
                 return asyncio.run(_watch(floor, controller, screen, limit, ended))
@@ -150,7 +133,16 @@ async def _watch(floor: Floor, daemon: Daemon, screen: Console, limit: float | N
     """Play and reconcile while the controller serves; the first signal ends the play, the next ends everything."""
     playing = asyncio.create_task(_play(floor, daemon, screen, limit, ended))
     gone = asyncio.create_task(daemon.gone())
-    with _signals(partial(_end, asyncio.get_running_loop(), ended, playing)):
+
+    def end() -> None:
+        """Tidily at first, also while the devices connect; then everything."""
+        if ended.is_set():
+            playing.cancel()
+        ended.set()
+        floor.give_up()
+
+    loop = asyncio.get_running_loop()
+    with _signals(lambda *_of_signal: loop.call_soon_threadsafe(end)):
         await asyncio.wait([playing, gone], return_when=asyncio.FIRST_COMPLETED)
         if not gone.done():
             gone.cancel()
@@ -171,9 +163,9 @@ async def _play(floor: Floor, daemon: Daemon, screen: Console, limit: float | No
         await show(
             floor, screen, Programme(" Canberra Poker · progressive jackpot ", None, limit, ended, lambda: words)
         )
-        if screen.quiet:
-            return 1
-        result = floor.reconcile(await ask_books(daemon.config, "main", floor.played))
+    if screen.quiet:
+        return 1
+    result = floor.reconcile(await ask_books(daemon.config, "main", floor.played))
     screen.print(reconciliation(result))
     (pools,) = await asyncio.to_thread(daemon.query, "pools")
     screen.print(f"Meter {money(pools['meter_cents'])}, reserve {money(pools['reserve_cents'])}.", style="bold")
@@ -190,22 +182,6 @@ def _prizes(wins: list[dict[str, Any]]) -> str:
     counts = Counter(win["hand"] for win in standing)
     told = [f"{counts[hand]} {hand.replace('_', ' ')}" for hand in reversed(Category) if counts[hand]]
     return f"{', '.join(told)}; {money(sum(win['amount_cents'] for win in standing))}" if told else "none"
-
-
-def _confirm(daemon: Daemon) -> Any:  # noqa: ANN401 - the simulator's callback
-    async def confirm(table: str, number: int) -> None:
-        await asyncio.sleep(CONFIRM_SECONDS)
-        await asyncio.to_thread(daemon.act, f"rounds/{table}/{number}/confirm")
-
-    return confirm
-
-
-def _resume(daemon: Daemon) -> Any:  # noqa: ANN401 - the simulator's callback
-    async def resume(table: str) -> None:
-        await asyncio.sleep(CONFIRM_SECONDS)
-        await asyncio.to_thread(daemon.act, f"tables/{table}/resume")
-
-    return resume
 
 
 @contextmanager
@@ -295,11 +271,6 @@ def _signals(act: Act) -> Iterator[None]:
 def _interrupt(_number: int, _frame: FrameType | None) -> None:
     """End everything at once, as Ctrl-C does: what was made is unmade on the way."""
     raise KeyboardInterrupt
-
-
-def _end(loop: asyncio.AbstractEventLoop, ended: asyncio.Event, task: asyncio.Task[int], *_of_signal: object) -> None:
-    """End the play tidily; everything, where that was said before."""
-    loop.call_soon_threadsafe(task.cancel if ended.is_set() else ended.set)
 
 
 def _wait_until_serving(serving: subprocess.Popen[bytes], log: Path) -> None:

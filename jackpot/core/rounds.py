@@ -209,10 +209,15 @@ def require_supervisor(actor: Actor) -> None:
         raise Refused(Error.FORBIDDEN, f"{actor.name} may not do this: it is a supervisor's act")
 
 
+def _wrong_round(table: Table, number: int) -> Refused:
+    at = f"is at round {table.number}, not {number}" if table.round else "has not played a round yet"
+    return Refused(Error.WRONG_ROUND, f"table {table.id} {at}")
+
+
 def _require(table: Table, number: int, phase: Phase) -> Round:
     """The table's round, if it is this one and in this phase."""
     if number != table.number or table.round is None:
-        raise Refused(Error.WRONG_ROUND, f"table {table.id} is at round {table.number}, not {number}")
+        raise _wrong_round(table, number)
     if table.phase is not phase:
         raise _wrong_phase(table, f"this needs a round that is {phase}")
     return table.round
@@ -221,7 +226,7 @@ def _require(table: Table, number: int, phase: Phase) -> Round:
 def _require_voidable(table: Table, number: int, actor: Actor, phases: tuple[Phase, ...]) -> Round:
     """While wagers are open the dealer may void; from the first card on it is a supervisor's act."""
     if number != table.number or table.round is None:
-        raise Refused(Error.WRONG_ROUND, f"table {table.id} is at round {table.number}, not {number}")
+        raise _wrong_round(table, number)
     if table.phase in (Phase.CLOSED, Phase.PENDING) and not actor.supervises:
         raise Refused(Error.NEEDS_SUPERVISOR, "from the first card on, a void is a supervisor's act")
     if table.phase not in phases:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
-from sqlalchemy import ColumnElement, Connection, Select, Subquery, Table, func, select
+from sqlalchemy import ColumnElement, Connection, Select, Subquery, Table, func, select, tuple_
 
 from jackpot.core import state
 from jackpot.core.commands import DEVICES, PAD
@@ -167,6 +167,30 @@ def hits(connection: Connection, jackpot: str, since: str) -> list[Plain]:
     wanted = (p.chain == jackpot, p.seq >= (_AFTER_ALL if seq is None else seq), p.at >= since, p.status != "corrected")
     found = connection.execute(sums.where(*wanted).group_by(p.hand)).mappings()
     return [{**row, "amount_cents": int(row["amount_cents"])} for row in found]
+
+
+def changed_wins(connection: Connection, jackpot: str, since: str) -> list[Plain]:
+    """The prizes, as they stand, of every round that was settled, confirmed, corrected or void since a moment."""
+    e, p = tables.events.c, tables.payouts.c
+    first = select(e.seq).where(e.chain == jackpot, e.at >= since).order_by(e.at, e.seq).limit(1).scalar_subquery()
+    kinds = e.type.in_([kind.value for kind in _ABOUT_PRIZES])
+    rounds = select(e.table_id, e.round).where(e.chain == jackpot, e.seq >= first, kinds)
+    found = select(tables.payouts).where(p.chain == jackpot, tuple_(p.table_id, p.round).in_(rounds))
+    return [dict(row) for row in connection.execute(found.order_by(p.seq, p.pay_order)).mappings()]
+
+
+def last_moment(connection: Connection, jackpot: str) -> str | None:
+    """When the last event of a jackpot was; None where there is none."""
+    e = tables.events.c
+    return connection.execute(select(e.at).where(e.chain == jackpot).order_by(e.seq.desc()).limit(1)).scalar()
+
+
+_ABOUT_PRIZES: Final = (
+    EventType.ROUND_SETTLED,
+    EventType.PAYOUTS_CONFIRMED,
+    EventType.ROUND_CORRECTED,
+    EventType.ROUND_VOIDED,
+)
 
 
 def pending_wins(connection: Connection) -> list[Plain]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Any, Final
 
 from jackpot import metrics
@@ -113,6 +114,13 @@ class Announcer:
             strays.add(box)
         return box in strays
 
+    def remember_lamps(self, lamps: Iterable[tuple[str, int]]) -> None:
+        """Lamps from before this controller began: those of boxes that a table does not have are cleared with it."""
+        for name, box in lamps:
+            table = self.jackpot.tables.get(name)
+            if table is not None and not 1 <= box <= table.boxes:
+                self._remember_stray(name, box)
+
     def clear(self, table: Table) -> None:
         """Nothing is retained of a table that was removed."""
         self._publish(self._topics.state(table.id), b"", retain=True)
@@ -160,6 +168,12 @@ class Announcer:
                 self._later(0.0, self._tell_due)
             self._states_due[name] = None
 
+    def whatever_waits(self) -> None:
+        """The newest of all that would be told in a moment: there is no later."""
+        for name in list(self._states_due):
+            self._tell_table(name, may_wait=False)
+        self.meter()
+
     def _tell_due(self) -> None:
         """The states that wait, one at a time, whoever waits longest first."""
         ready = time.monotonic() - BETWEEN_STATES_SECONDS
@@ -184,10 +198,15 @@ class Announcer:
             self.lamps(table, sorted({wager.box for wager in table.round.wagers.values()}))
 
     def _say_wins(self, wins: list[Plain]) -> None:
-        """Say each; what cannot be said now is said at the next connect."""
+        """Say each; what cannot be said now, or was lost on its way, is said at the next connect."""
         for win in wins:
-            if not self._publish(self._topics.wins(self.jackpot.id), encoded({**win, **self.mark._asdict()})):
+            told, fate = encoded({**win, **self.mark._asdict()}), partial(self._win_fared, win)
+            if not self._publish(self._topics.wins(self.jackpot.id), told, fate=fate):
                 self._unsaid_wins.append(win)
+
+    def _win_fared(self, win: Plain, has_it: bool) -> None:
+        if not has_it:
+            self._unsaid_wins.append(win)
 
     def _tell_wins(self, seq: int, event: Event) -> None:
         name = event.table or ""

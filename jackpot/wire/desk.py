@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple, TypeVar
 import structlog
 
 from jackpot import metrics
-from jackpot.clock import in_seconds, now
+from jackpot.clock import earlier, in_seconds, now
 from jackpot.core.commands import CONTROLLER, ReportMalfunction
 from jackpot.core.events import Event, EventType
 from jackpot.core.state import Jackpot
@@ -21,7 +21,7 @@ from jackpot.store.book import Book
 from jackpot.store.errors import Fenced, Rejected, StoreError, Unreachable
 from jackpot.store.writer import MOST_WAITING, Answer, Batch, Hooks, Reply, TooBusyError, Writer, nobody_waits
 from jackpot.wire import messages
-from jackpot.wire.announcer import MOST_UNSAID, Announcer, encoded
+from jackpot.wire.announcer import Announcer, encoded
 from jackpot.wire.devices import MISMATCH_SECONDS, Displays, Pads
 from jackpot.wire.gauges import Gauges, Looked
 from jackpot.wire.intake import Intake
@@ -36,6 +36,7 @@ from jackpot.wire.views import ROUND_ENDS, Mark
 WATCH_SECONDS: Final = 1.0
 LEASE_SECONDS: Final = 30.0
 NEW_SECONDS: Final = 60.0
+STALE_SECONDS: Final = 3_600.0
 FEW_WAITING: Final = MOST_WAITING // 2
 _OF_DEVICES: Final = (Heard.PAD_STATUS, Heard.PAD_SHOWN, Heard.DEALER_STATUS)
 
@@ -154,11 +155,15 @@ class Desk:
         return encoded({"state": state, "epoch": self._book.chain.head.epoch})
 
     def _remember_wins(self) -> None:
-        """Prizes that are pending, or so new that whoever settled them may have ended before it could tell."""
+        """Prizes that are pending, or changed so shortly before the end of whoever served that it may not have told.
+
+        Not what is older than anybody would still celebrate.
+        """
         with self._book.chain.database.reader() as connection:
             rows = [row for row in queries.pending_wins(connection) if row["chain"] == self.id]
-            newest = queries.wins(connection, queries.Page(self.id, limit=MOST_UNSAID))
-        new = [row for row in newest if row["status"] == "paid" and row["at"] >= in_seconds(-NEW_SECONDS)]
+            last = queries.last_moment(connection, self.id) or now()
+            since = max(earlier(last, NEW_SECONDS), in_seconds(-STALE_SECONDS))
+            new = queries.changed_wins(connection, self.id, since)
         for table in {row["table_id"] for row in rows}:
             told = [_win(self.id, row) for row in rows if row["table_id"] == table]
             self.announcer.remember_wins(table, told)
@@ -166,8 +171,9 @@ class Desk:
         for row in rows:
             self._gauges.pending_since(row["table_id"], row["round"], row["at"])
 
-    def record_failures(self, left: Left) -> None:
-        """Tables that an earlier controller left suspended by a store that failed to its end: that is on record now."""
+    def take_on(self, left: Left) -> None:
+        """What an earlier controller left; that a store failed to its end, and suspended tables, is on record now."""
+        self.announcer.remember_lamps(left.lamps)
         for report in _store_malfunctions(self.announcer.jackpot):
             seq = left.failed.get(report.table)
             if seq is not None and not self._is_resumed(report.table, seq):
@@ -204,6 +210,7 @@ class Desk:
         await asyncio.to_thread(self.writer.stop)
         await asyncio.sleep(0)  # the last batch's answers go out before the goodbye
         if not (self._ended.done() and isinstance(self._ended.result(), Fenced)):
+            self.announcer.whatever_waits()
             await self._say_goodbye()
         tasks[0].cancel()
         await asyncio.gather(*tasks, return_exceptions=True)

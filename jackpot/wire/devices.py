@@ -155,6 +155,11 @@ class Displays:
         if display in self._shown:
             self._shown[display] = self._shown[display]._replace(reported=False)
 
+    def sample_again(self, display: str) -> None:
+        """It could not be recorded now: what it shows next is."""
+        if display in self._shown:
+            self._shown[display] = self._shown[display]._replace(sampled_at=-SAMPLE_SECONDS)
+
     def _is_old(self, said: DisplayShownMessage, wrong_since: float | None, at: float) -> bool:
         since = wrong_since if wrong_since is not None else self._superseded_at(said)
         return since is not None and at - since > MISMATCH_SECONDS

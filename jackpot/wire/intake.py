@@ -26,7 +26,7 @@ from jackpot.wire.devices import Displays, Pads
 from jackpot.wire.messages import DealerCommand, Malformed
 from jackpot.wire.stream import Letter
 from jackpot.wire.topics import Heard, Source
-from jackpot.wire.views import Told
+from jackpot.wire.views import Told, brief
 
 MOST_BOX: Final = 10**9
 """No database need look for a box above this."""
@@ -139,14 +139,17 @@ class Intake:
 
     def _pad_status(self, letter: Letter, source: Source) -> None:
         said = messages.read(messages.StatusMessage, letter.payload)
-        self._pads.set_status(source.name, source.box, online=said.state == "online")
+        online = said.state == "online"
+        self._pads.set_status(source.name, source.box, online=online)
+        if online:
+            self._silent.pop((source.name, source.box), None)
         if not self.suspend_for_pad(source.name, source.box, partial(self._recorded, letter)):
             self._acknowledge(letter)
 
     def suspend_for_pad(self, name: str, box: int, reply: Callable[[Answer], None]) -> bool:
         """A pad that went silent with a lit wager suspends its table (reading 14); says whether it does.
 
-        It is told of once a round: a supervisor who has resumed the table knows of it.
+        It is told of once a round while it stays away: a supervisor who has resumed the table knows of it.
         """
         if not self._pads.is_offline(name, box):
             return False
@@ -174,7 +177,9 @@ class Intake:
 
     def _pad_shown(self, letter: Letter, source: Source) -> None:
         said = messages.read(messages.PadShownMessage, letter.payload)
-        self._pads.set_shown(source.name, source.box, said)
+        table = self._announcer.jackpot.tables.get(source.name)
+        if table is not None and said.round == table.number:  # one that comes late must not hide the present one
+            self._pads.set_shown(source.name, source.box, said)
         self._acknowledge(letter)
 
     # Dealer terminals.
@@ -242,7 +247,8 @@ class Intake:
             self._acknowledge(letter)
 
     def _refuse(self, table: str, command_id: str, error: str, message: str) -> bool:
-        return self._announcer.reply(table, {"command_id": command_id, "ok": False, "error": error, "message": message})
+        told = {"command_id": command_id, "ok": False, "error": error, "message": brief(message)}
+        return self._announcer.reply(table, told)
 
     # Displays.
 
@@ -254,14 +260,17 @@ class Intake:
     def _display_shown(self, letter: Letter, source: Source) -> None:
         said = messages.read(messages.DisplayShownMessage, letter.payload)
         self._acknowledge(letter)
-        if said.jackpot != self._announcer.jackpot.id:
-            return
-        if self._displays.show(source.name, said, time.monotonic()):
-            right = self._displays.is_right(source.name)
-            sample = core.RecordShown(
-                now(), DISPLAY, source.name, said.amount_cents, said.epoch, said.seq, right
-            )  # fmt: skip
+        if said.jackpot == self._announcer.jackpot.id and self._displays.show(source.name, said, time.monotonic()):
+            self._sample(source.name, said)
+
+    def _sample(self, display: str, said: messages.DisplayShownMessage) -> None:
+        """Record what a display shows; where too much waits for that, what it shows next is recorded."""
+        right = self._displays.is_right(display)
+        sample = core.RecordShown(now(), DISPLAY, display, said.amount_cents, said.epoch, said.seq, right)
+        try:
             self._writer.put(sample, nobody_waits)
+        except TooBusyError:
+            self._displays.sample_again(display)
 
     # What cannot be read.
 

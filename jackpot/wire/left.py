@@ -1,4 +1,4 @@
-"""What an earlier controller left with the broker: its epoch, and tables that it could only say were suspended."""
+"""What an earlier controller left with the broker: its epoch, tables that it could only say were suspended, lamps."""
 
 from __future__ import annotations
 
@@ -19,10 +19,12 @@ class Left(NamedTuple):
     """The epoch in the retained `controller` message, and the tables whose retained state says that the store failed.
 
     Of each such table the seq of its state is told: where the failure is on record, it is in the trail up to there.
+    Lamps are told by table and box, of all tables: a box may be one that its table does not have.
     """
 
     epoch: int = 0
     failed: Mapping[str, int] = {}
+    lamps: Collection[tuple[str, int]] = ()
 
 
 class _Probe:
@@ -35,13 +37,15 @@ class _Probe:
         self._missing = {self._controller, *self._tables}
         self._epoch = 0
         self._failed: dict[str, int] = {}
-        self.filters = [self._controller, topics.state("+")]
+        self._box_of = topics.box_of
+        self._lamps: set[tuple[str, int]] = set()
+        self.filters = [topics.every_lamp, self._controller, topics.state("+")]  # in this order: lamps are not awaited
         self.complete = asyncio.Event()
 
     @property
     def left(self) -> Left:
         """What was found."""
-        return Left(self._epoch, self._failed)
+        return Left(self._epoch, self._failed, self._lamps)
 
     def hear(self, letter: Letter) -> None:
         """Take one message in."""
@@ -50,6 +54,8 @@ class _Probe:
                 self._epoch = messages.read(messages.ControllerMessage, letter.payload).epoch
             elif letter.topic in self._tables:
                 self._hear_state(self._tables[letter.topic], letter.payload)
+            elif (lamp := self._box_of(letter.topic)) is not None:
+                self._lamps.add(lamp)
         except Malformed:
             pass  # whoever wrote that, it will be overwritten
         self._missing.discard(letter.topic)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
-from typing import Annotated, Any, Final, Literal, TypeVar
+from typing import Annotated, Any, Final, Literal, TypeVar, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 MOST_BYTES: Final = 4_096
 """A payload's limit, in either direction from a device."""
+MOST_LOOKED_INTO: Final = 16 * MOST_BYTES
+"""What is longer than this is not even looked into for the id of whoever waits for an answer."""
 MOST_EPOCH: Final = 2**53
 """What every receiver's numbers can hold."""
 
@@ -253,12 +255,14 @@ class Malformed(ValueError):  # noqa: N818 - what is wrong with a message, not w
 
 _COMMANDS: Final[TypeAdapter[DealerCommand]] = TypeAdapter(Annotated[DealerCommand, Field(discriminator="type")])
 _AN_ID: Final[TypeAdapter[str]] = TypeAdapter(Id)
+_TYPES: Final = frozenset(get_args(command.model_fields["type"].annotation)[0] for command in get_args(DealerCommand))
+"""What a command's `type` may be: where something is wrong in one, pydantic puts that in front of the field."""
 
 
 def read_wager(payload: bytes) -> WagerMessage:
     """A pad's wager, or `Malformed`."""
     try:
-        return WagerMessage.model_validate_json(_bounded(payload))
+        return WagerMessage.model_validate_json(_bounded(payload, "wager_id"))
     except ValidationError as error:
         raise Malformed(_first(error), _id_in(payload, "wager_id")) from None
 
@@ -266,7 +270,7 @@ def read_wager(payload: bytes) -> WagerMessage:
 def read_command(payload: bytes) -> DealerCommand:
     """A dealer's command, or `Malformed`."""
     try:
-        return _COMMANDS.validate_json(_bounded(payload))
+        return _COMMANDS.validate_json(_bounded(payload, "command_id"))
     except ValidationError as error:
         raise Malformed(_first(error), _id_in(payload, "command_id")) from None
 
@@ -279,18 +283,29 @@ def read(model: type[M], payload: bytes) -> M:
         raise Malformed(_first(error)) from None
 
 
-def _bounded(payload: bytes) -> bytes:
+def _bounded(payload: bytes, name: str = "") -> bytes:
+    """A payload that is not too long; one that is, but within reason, is looked into for its id of this name."""
     if len(payload) > MOST_BYTES:
-        raise Malformed(f"the payload has {len(payload)} bytes, more than {MOST_BYTES}")
+        found = _id_in(payload, name) if len(payload) <= MOST_LOOKED_INTO else None
+        raise Malformed(f"the payload has {len(payload)} bytes, more than {MOST_BYTES}", found)
     return payload
 
 
 def _first(error: ValidationError) -> str:
+    """What is wrong first, for a person."""
     found = error.errors(include_url=False, include_input=False)[0]
-    if found["type"] == "union_tag_invalid":
-        return "type: there is no such command"
-    where = ".".join(map(str, found["loc"]))
-    return f"{where}: {found['msg']}" if where else str(found["msg"])
+    where = ".".join(str(part) for part in found["loc"] if part not in _TYPES)
+    match found["type"]:
+        case "union_tag_invalid":
+            return "type: there is no such command"
+        case "union_tag_not_found":
+            return "type is missing: a command says what it is"
+        case "missing":
+            return f"{where} is missing"
+        case "json_invalid":
+            return f"this is not JSON: {found['ctx']['error']}"
+        case _:
+            return f"{where}: {found['msg']}" if where else str(found["msg"])
 
 
 def _id_in(payload: bytes, name: str) -> str | None:

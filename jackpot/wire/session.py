@@ -11,6 +11,7 @@ import asyncio
 import random
 import socket
 import ssl
+import time
 from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import Any, Final, NamedTuple
@@ -22,12 +23,14 @@ from paho.mqtt.client import Client as Paho
 from paho.mqtt.packettypes import PacketTypes
 from paho.mqtt.properties import Properties
 
-from jackpot.wire.stream import REFUSED, Letter, Stream
+from jackpot.wire.stream import REFUSED, Fate, Letter, Stream
 
 KEEPALIVE_SECONDS: Final = 10
 CONNECT_SECONDS: Final = 10
 FIRST_WAIT_SECONDS: Final = 0.2
 LONGEST_WAIT_SECONDS: Final = 10.0
+STEADY_SECONDS: Final = 5.0
+"""A connection that lasted so long was one: whoever is thrown out sooner comes back later and later."""
 MOST_IN_FLIGHT: Final = 1_000
 MOST_EARLY: Final = 10_000
 SESSION_SECONDS: Final = 7 * 24 * 3600
@@ -118,11 +121,12 @@ class Session:
         while True:
             if self._before_connect is not None:
                 await self._before_connect()
+            began = time.monotonic()
             try:
                 await self._once()
                 wait = FIRST_WAIT_SECONDS
             except (aiomqtt.MqttError, OSError) as error:
-                if self._early is None:  # it was a whole connection
+                if time.monotonic() - began > STEADY_SECONDS:
                     wait = FIRST_WAIT_SECONDS
                 log.warning("broker lost", broker=self._address.shown, client=self._client_id, problem=str(error))
             finally:
@@ -138,9 +142,11 @@ class Session:
     async def _once(self) -> None:
         self._early = []
         async with self._new_client() as client:
+            _end_if_cancelled()
             self._client, self.connected = client, True
             log.info("broker connected", broker=self._address.shown, client=self._client_id)
             await self._on_connect()
+            _end_if_cancelled()
             self._take_early()
             async for _ in client.messages:  # nothing comes this way; it ends when the connection does
                 pass
@@ -211,21 +217,29 @@ class Session:
         if refused:
             raise aiomqtt.MqttError(f"the broker does not let us listen to {', '.join(refused)}")
 
-    def publish(self, topic: str, payload: str | bytes, *, retain: bool = False) -> bool:
+    def publish(self, topic: str, payload: str | bytes, *, retain: bool = False, fate: Fate | None = None) -> bool:
         """Say something; False where it cannot be said now, which retained state does not mind."""
         if not self.connected or self._stream is None:
             return False
-        return bool(self._stream.publish(topic, payload, retain=retain))
+        return self._stream.publish(topic, payload, retain=retain, fate=fate)
 
     async def publish_now(self, topic: str, payload: str | bytes, *, retain: bool = False) -> None:
-        """Say something and wait until the broker has it."""
-        if self.connected and self._stream is not None:
-            await self._stream.acknowledged(self._stream.publish(topic, payload, retain=retain))
+        """Say something and wait until the broker has it; an error where it is lost before that."""
+        fared: asyncio.Queue[bool] = asyncio.Queue()
+        if not self.publish(topic, payload, retain=retain, fate=fared.put_nowait) or not await fared.get():
+            raise ConnectionError("the broker was lost before it had it")
 
     def acknowledge(self, letter: Letter) -> None:
         """Tell the broker that a message need not be sent again; one of an earlier connection it sends again anyway."""
         if letter.qos and letter.connection == self._connection and self._stream is not None:
             self._stream.acknowledge(letter.mid)
+
+
+def _end_if_cancelled() -> None:
+    """A cancellation in the very moment of the broker's answer is lost in `asyncio.wait_for`, which aiomqtt uses."""
+    task = asyncio.current_task()
+    if task is not None and task.cancelling():
+        raise asyncio.CancelledError
 
 
 def _heed_receive_maximum(stream: Stream, told: Any, *of_paho: Any) -> None:  # noqa: ANN401 - paho's callback

@@ -31,6 +31,13 @@ _LONGEST_LENGTH: Final = 4
 
 log = structlog.get_logger()
 
+Fate = Callable[[bool], None]
+"""Who asks what became of a message: told whether the broker has it, or whether the connection was lost before that."""
+
+
+def _nobody_asks(_has_it: bool) -> None:
+    """The fate of nearly everything: what is retained is said again, what is answered is asked again."""
+
 
 class Letter(NamedTuple):
     """A message that came, with what its acknowledgement needs."""
@@ -62,7 +69,7 @@ class Stream:
         self._unsent: list[bytes] = []
         self._held: deque[bytes] = deque()
         self._in_flight = 0
-        self._awaited: dict[int, asyncio.Future[None]] = {}
+        self._awaited: dict[int, Fate] = {}
         self._complained = False
         self.window = 0
         """How many unacknowledged messages the broker takes; 0: it has not said."""
@@ -158,9 +165,8 @@ class Stream:
         if end - body > 2 and data[body + 2] >= REFUSED and not self._complained:
             self._complained = True
             log.warning("the broker refuses what we say", reason=data[body + 2])
-        waiting = self._awaited.pop(mid, None)
-        if waiting is not None and not waiting.done():
-            waiting.set_result(None)
+        if self._awaited:
+            self._awaited.pop(mid, _nobody_asks)(True)
         if self._held:
             self._send(self._held.popleft())
         elif self._in_flight:
@@ -180,10 +186,10 @@ class Stream:
 
     # Out.
 
-    def publish(self, topic: str, payload: str | bytes, *, retain: bool) -> int:
-        """Say something, at least once; the number it goes under, or 0 where too much is unacknowledged already."""
+    def publish(self, topic: str, payload: str | bytes, *, retain: bool, fate: Fate | None = None) -> bool:
+        """Say something, at least once; False where too much is unacknowledged already. Its fate is told, if asked."""
         if self._in_flight + len(self._held) >= MOST_QUEUED:
-            return 0
+            return False
         mid = self._paho._mid_generate()  # noqa: SLF001 - numbers are shared with what paho sends
         body = payload.encode() if isinstance(payload, str) else payload
         name = _named(topic)
@@ -196,12 +202,9 @@ class Stream:
         else:
             self._in_flight += 1
             self._send(packet)
-        return mid
-
-    async def acknowledged(self, mid: int) -> None:
-        """Wait until the broker has what went out under a number just now; an error where it is lost before that."""
-        waiting = self._awaited[mid] = self._loop.create_future()
-        await waiting
+        if fate is not None:
+            self._awaited[mid] = fate
+        return True
 
     def acknowledge(self, mid: int) -> None:
         """Tell the broker that a message need not be sent again."""
@@ -237,11 +240,10 @@ class Stream:
             self._paho.loop_write()
 
     def close(self) -> None:
-        """The connection is gone: nobody waits for it any more."""
-        for waiting in self._awaited.values():
-            if not waiting.done():
-                waiting.set_exception(ConnectionError("the broker was lost before it had it"))
-        self._awaited.clear()
+        """The connection is gone: what the broker has not acknowledged it may never have had."""
+        lost, self._awaited = self._awaited, {}
+        for fate in lost.values():
+            fate(False)
 
 
 @lru_cache(maxsize=1 << 14)

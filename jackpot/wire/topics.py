@@ -52,6 +52,8 @@ class Topics:
         self.root = f"jackpot/v1/{site}"
         self._patterns = [(kind, re.compile(f"{re.escape(self.root)}/{pattern}")) for kind, pattern in _HEARD]
         self._remembered: dict[str, Source | None] = {}
+        self.every_lamp = f"{self.root}/tables/+/pads/+/lamp"
+        self._a_lamp = re.compile(f"{re.escape(self.root)}/tables/({_ID})/pads/({_BOX})/lamp")
 
     def client_id(self, jackpot: str) -> str:
         """Who a jackpot's controller is to the broker: a second one displaces the first."""
@@ -60,6 +62,11 @@ class Topics:
     def lamp(self, table: str, box: int) -> str:
         """Where a pad hears the truth about its box."""
         return f"{self.root}/tables/{table}/pads/{box}/lamp"
+
+    def box_of(self, topic: str) -> tuple[str, int] | None:
+        """The table and box whose lamp this topic is; None where it is none."""
+        match = self._a_lamp.fullmatch(topic)
+        return (match[1], int(match[2])) if match else None
 
     def reply(self, table: str) -> str:
         """Where a dealer terminal hears answers."""

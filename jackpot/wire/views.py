@@ -10,7 +10,11 @@ from jackpot.core.events import Event, EventType
 from jackpot.core.state import Jackpot, Payout, PayoutStatus, Phase, Table
 
 Plain = dict[str, Any]
-MOST_REASON: Final = 400
+MOST_TEXT: Final = 3_500
+"""As many bytes of a payload's four thousand may be what a person, or a device, has written."""
+
+_MOST_BYTES_EACH: Final = 6
+"""A character in JSON may need so many: \\u0007."""
 
 
 class Mark(NamedTuple):
@@ -36,7 +40,7 @@ def lamp(table: Table, box: int, told: Told | None, mark: Mark) -> str:
     standing = table.round.standing(box) if table.round and table.phase is not Phase.IDLE else None
     answer = "null"
     if told is not None:
-        answer = f'{{"wager_id":{_text(told[0])},"verdict":"{told[1]}","reason":{_brief(told[2])}}}'
+        answer = f'{{"wager_id":{_text(told[0])},"verdict":"{told[1]}","reason":{_text(told[2] and brief(told[2]))}}}'
     shown = f'"lit":true,"wager_id":{_text(standing.wager_id)}' if standing else '"lit":false,"wager_id":null'
     return f'{{"round":{table.number},{shown},"answer":{answer},"epoch":{mark.epoch},"seq":{mark.seq}}}'
 
@@ -45,9 +49,13 @@ def _text(value: str | None) -> str:
     return "null" if value is None else encode_basestring(value)
 
 
-def _brief(reason: str | None) -> str:
-    """A reason as a pad gets it: a person may have written more than a payload holds; the trail has all of it."""
-    return _text(reason) if reason is None or len(reason) <= MOST_REASON else _text(f"{reason[: MOST_REASON - 1]}…")
+def brief(text: str) -> str:
+    """A text as a device gets it: a person may have written more than a payload holds; the trail has all of it."""
+    kept, told = text, text
+    while (excess := len(_text(told).encode()) - MOST_TEXT) > 0:
+        kept = kept[: -(excess // _MOST_BYTES_EACH + 1)]
+        told = f"{kept}…"
+    return told
 
 
 def table_state(jackpot: Jackpot, table: Table, mark: Mark, *, store_failed: bool = False) -> Plain:

@@ -1,11 +1,16 @@
-"""A real Mosquitto for each test session, on a port of its own."""
+"""A real Mosquitto for each test session, on a port of its own, and real controllers that end with their test."""
 
 import shutil
 import socket
 import subprocess
+import sys
 import time
+from pathlib import Path
 
 import pytest
+
+sys.path.append(str(Path(__file__).parent.parent / "system"))
+from machinery import Site
 
 from hardware_sim import tempo
 from hardware_sim.connection import Broker
@@ -34,6 +39,23 @@ def broker(tmp_path_factory):
     yield Broker("127.0.0.1", port)
     running.terminate()
     running.wait()
+
+
+@pytest.fixture
+def new_site(broker, tmp_path):
+    """Makes sites with a daemon that serves each."""
+    made = []
+
+    def make(**options):
+        folder = tmp_path / f"site{len(made)}"
+        folder.mkdir()
+        made.append(Site(folder, str(broker), **options))
+        made[-1].start()
+        return made[-1]
+
+    yield make
+    for site in made:
+        site.stop()
 
 
 def _answers(port):

@@ -252,8 +252,9 @@ PHASES = {
 async def controller(broker, site, tables):
     at_once = [(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)]
     async with aiomqtt.Client(
-        broker.host, broker.port, identifier=f"controller-{site}", socket_options=at_once
-    ) as client:
+        broker.host, broker.port, username=broker.username, password=broker.password,
+        tls_context=broker.tls_context(), identifier=f"controller-{site}", socket_options=at_once,
+    ) as client:  # fmt: skip
         scripted = ScriptedController(client, site, tables)
         client._client.on_message = scripted.hear
         await client.subscribe([(f"{scripted.root}/tables/#", 1), (f"{scripted.root}/displays/#", 1)])

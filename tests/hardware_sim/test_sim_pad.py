@@ -143,6 +143,37 @@ def test_a_wager_held_back_into_the_next_round_is_refused_there(broker):
     run(held_back, broker)
 
 
+def test_a_reordered_wager_first_arrives_after_the_next_one(broker):
+    async def reordered(pad, scripted):
+        pad.faults.order("reorder", "t1/3")
+        open_round(scripted)
+        await reached(lambda: pad.notebook.repeated >= 3)
+        pad.disconnect()
+        await reached(lambda: pad.connection.connects == 2 and pad.connection.online.is_set())
+        pad.felt.end(1)
+        assert not pad.felt.awaited
+        open_round(scripted, 2)
+        await reached(lambda: pad.lamp is not None and pad.lamp.lit and pad.notebook.is_quiet)
+        assert [wager["round"] for wager in wagers_heard(scripted)][:2] == [2, 1]
+        assert scripted.rejected["stale_round"] >= 1
+        assert pad.notebook.believed == {("t1", 1): Sum(0, 0), ("t1", 2): Sum(1, WAGER_CENTS)}
+
+    run(reordered, broker)
+
+
+def test_a_reordered_wager_arrives_at_the_end_where_no_other_follows(broker):
+    async def let_go(pad, scripted):
+        pad.faults.order("reorder", "t1/3")
+        open_round(scripted)
+        await reached(lambda: pad.notebook.repeated >= 3)
+        assert not wagers_heard(scripted)
+        pad.stop_wagering()
+        await reached(lambda: pad.lamp is not None and pad.lamp.lit and pad.notebook.is_quiet)
+        assert pad.notebook.believed == {("t1", 1): Sum(1, WAGER_CENTS)}
+
+    run(let_go, broker)
+
+
 def test_a_power_cycle_forgets_and_the_retained_lamp_reminds(broker):
     async def cycled(pad, scripted):
         open_round(scripted)

@@ -71,6 +71,12 @@ def mosquitto(folder, port=None):
         process.wait()
 
 
+def broker_process(port):
+    """The process of a Mosquitto that was started here."""
+    config = f"mosquitto-{port}.conf".encode()
+    return next(int(one.parent.name) for one in Path("/proc").glob("[0-9]*/cmdline") if config in one.read_bytes())
+
+
 def takes_connections(port):
     try:
         socket.create_connection(("127.0.0.1", port), 1).close()
@@ -94,9 +100,7 @@ class Client:
     """An MQTT client of a test: what it hears is kept, in order, until it is asked for."""
 
     def __init__(self, port, site, *topics, client_id="", clean=True, will=None):
-        self.root = f"jackpot/v1/{site}"
-        self.all, self._read, self._news = [], _From(0), threading.Condition()
-        self.heard_at = []
+        self._begin(site)
         self.paho = paho.Client(paho.CallbackAPIVersion.VERSION2, client_id=client_id, clean_session=clean)
         self.paho.on_message = self._on_message
         self._subscribed = queue.Queue()
@@ -110,13 +114,21 @@ class Client:
             self.paho.subscribe(f"{self.root}/{topic}", 1)
             self._subscribed.get(timeout=LIMIT_SECONDS)
 
+    def _begin(self, site):
+        self.root = f"jackpot/v1/{site}"
+        self.all, self._read, self._news = [], _From(0), threading.Condition()
+        self.heard_at = []
+
     def _on_message(self, _client, _userdata, message):
+        self._hear(message.topic, message.payload)
+
+    def _hear(self, topic, payload):
         try:
-            body = json.loads(message.payload)
+            body = json.loads(payload)
         except ValueError:
             body = None
         with self._news:
-            self.all.append((message.topic.removeprefix(f"{self.root}/"), body))
+            self.all.append((topic.removeprefix(f"{self.root}/"), body))
             self.heard_at.append(time.monotonic())
             self._news.notify_all()
 
@@ -187,6 +199,34 @@ class Client:
     def close(self):
         self.paho.disconnect()
         self.paho.loop_stop()
+
+
+class Tools(Client):
+    """The same with Mosquitto's own tools: it speaks through mosquitto_pub, and hears what mosquitto_sub hears."""
+
+    def __init__(self, port, site, *topics):
+        self._begin(site)
+        self._where = ["-h", "127.0.0.1", "-p", str(port), "-q", "1"]
+        filters = [part for topic in topics for part in ("-t", f"{self.root}/{topic}")]
+        self._listener = subprocess.Popen(
+            ["mosquitto_sub", *self._where, *filters, "-F", "%t %p"], stdout=subprocess.PIPE, text=True
+        )
+        self._reader = threading.Thread(target=self._listen)
+        self._reader.start()
+
+    def _listen(self):
+        for line in self._listener.stdout:
+            self._hear(*line.split(" ", 1))
+
+    def say(self, topic, body, retain=False):
+        options = ["-t", f"{self.root}/{topic}", "-m", json.dumps(body), *(["-r"] if retain else [])]
+        subprocess.run(["mosquitto_pub", *self._where, *options], check=True, timeout=LIMIT_SECONDS)
+
+    def close(self):
+        self._listener.kill()
+        self._listener.wait()
+        self._reader.join()
+        self._listener.stdout.close()
 
 
 class Site:

@@ -5,7 +5,6 @@ import os
 import re
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
@@ -176,12 +175,6 @@ def test_nothing_outlives_a_demonstration_that_is_killed(begin):
     broker = child_of(controller, "-c")
     demonstration.kill()
     wait_until(lambda: not runs(controller) and not runs(broker), "the end of its children")
-
-
-def test_a_supervisor_whom_nobody_answers_does_not_stop_the_dealer(tmp_path):
-    with socket.create_server(("127.0.0.1", 0)) as gone:
-        nobody = f"http://127.0.0.1:{gone.getsockname()[1]}"
-    demo.Daemon(None, tmp_path, "", nobody, "token", ("", "")).act("rounds/t1/1/confirm")
 
 
 def test_clearing_up_is_not_disturbed(tmp_path, monkeypatch):

@@ -116,6 +116,20 @@ def test_a_pad_that_goes_offline_with_no_lit_wager_suspends_nothing(floor_of_eac
     assert site.metric("jackpot_malfunctions_total") == 0
 
 
+def test_a_pad_that_came_back_and_goes_again_suspends_its_table_again(floor_of_each, broker_port, new_pad):
+    site, client = floor_of_each
+    client.command("t1", "c1", "open_round")
+    assert client.wager("t1", 3, "w3", 1)["lit"]
+    for times in (1, 2):
+        pad = new_pad(broker_port, site, "t1", 3)
+        client.wait("tables/t1/pads/3/status", lambda status: status == ONLINE)
+        pad.die()
+        assert client.wait("tables/t1/state", lambda s: s["suspended"], seconds=10)["suspended"] == "pad_offline"
+        assert site.act("tables/t1/resume", {"note": "a new cable"}) == (200, {})
+        client.wait("tables/t1/state", lambda s: s["suspended"] is None)
+        assert suspensions(site) == ["pad_offline"] * times
+
+
 def test_a_wager_of_a_pad_that_is_already_gone_suspends_its_table_too(floor, mosquitto_port, new_pad):
     site, client = floor
     pad = new_pad(mosquitto_port, site, "t1", 3)
@@ -313,6 +327,7 @@ def test_a_lamp_that_its_pad_reports_dark_in_this_round_is_named_when_wagers_clo
     client.say("tables/t1/pads/2/shown", {"round": 1, "wager_id": None, "lit": False}, retain=True)
     client.say("tables/t1/pads/3/shown", {"round": 7, "wager_id": None, "lit": False}, retain=True)
     client.say("tables/t2/pads/4/shown", {"round": 1, "wager_id": None, "lit": False}, retain=True)
+    client.say("tables/t1/pads/2/shown", {"round": 0, "wager_id": None, "lit": True}, retain=True)  # it comes late
     reply = client.command("t1", "c2", "close_wagers", round=1)
     assert (reply["lit"], reply["unconfirmed"]) == ([1, 2, 3, 4], [2])
     client.command("t1", "c3", "settle", round=1)

@@ -1,9 +1,9 @@
 """The protocol over real brokers: the daemon is a process, the devices are MQTT clients."""
 
 import json
-import subprocess
 
 import pytest
+from machinery import Tools
 
 from jackpot.wire import messages
 
@@ -110,7 +110,8 @@ def test_a_repeat_is_answered_again_and_posted_once_and_a_changed_one_is_refused
         (b'{"wager_id":"w1","round":1,"amount_cents":200}', "w1"),
         (b'{"wager_id":"w1","round":"1","amount_cents":200,"ante":true}', "w1"),
         (b'{"wager_id":"w 1","round":1,"amount_cents":200,"ante":true}', None),
-        (b'{"wager_id":"w1","round":1,"amount_cents":200,"ante":true,"x":"' + b"y" * 4_096 + b'"}', None),
+        (b'{"wager_id":"w1","round":1,"amount_cents":200,"ante":true,"x":"' + b"y" * 4_096 + b'"}', "w1"),
+        (b'{"wager_id":"w1","round":1,"amount_cents":200,"ante":true,"x":"' + b"y" * 70_000 + b'"}', None),
     ],
 )
 def test_what_cannot_be_read_is_answered_malformed_and_the_stream_goes_on(one_floor, payload, wager_id):
@@ -268,11 +269,15 @@ def test_a_box_that_is_no_plain_number_is_not_answered(one_floor):
     assert not [topic for topic in odd if topic.split("/")[3] in ("03", "1e1", "-1", "x", "٣")]
 
 
-def test_nothing_is_retained_of_a_table_that_was_removed(floor, port, new_client):
+@pytest.mark.parametrize("restarted", [False, True])
+def test_nothing_is_retained_of_a_table_that_was_removed(floor, port, new_client, restarted):
     site, client = floor
     client.command("t3", "c1", "open_round")
     for box in (2, 99):
         client.wager("t3", box, f"w{box}", 1)
+    if restarted:
+        site.kill()
+        site.start()
     client.command("t3", "c2", "void_round", round=1, reason="the table is moved")
     assert site.act("tables/t3/unlink", {"reason": "moved"})[0] == 200
     client.wait("tables/t2/state")
@@ -280,6 +285,19 @@ def test_nothing_is_retained_of_a_table_that_was_removed(floor, port, new_client
     late = new_client(port, site.id, "tables/t3/#", "jackpots/main/#")
     late.wait("jackpots/main/controller")
     assert [(topic, body) for topic, body in late.all if topic.startswith("tables/t3/")] == []
+
+
+def test_what_a_stopped_controller_leaves_behind_is_the_newest_of_all(floor, port, new_client):
+    site, client = floor
+    client.command("t1", "c1", "open_round")
+    lit = list(range(1, 8))
+    seq = [client.wager("t1", box, f"w{box}", 1)["seq"] for box in lit][-1]
+    assert site.stop() == 0
+    late = new_client(port, site.id, *EVERYTHING)
+    assert late.wait("jackpots/main/controller")["state"] == "offline"
+    state, meter = late.wait("tables/t1/state"), late.wait("jackpots/main/meter")
+    assert (state["lit"], state["seq"], meter["seq"]) == (lit, seq, seq)
+    assert meter["amount_cents"] == 1_000_000 + 7 * 140
 
 
 def test_an_approved_configuration_is_in_the_state_of_every_table(floor):
@@ -309,12 +327,33 @@ def test_a_reason_longer_than_a_payload_is_told_in_brief_and_kept_whole(floor):
     site, client = floor
     client.command("t1", "c1", "open_round")
     client.wager("t1", 1, "w1", 1)
-    reason = "\x01" * 600
-    assert client.command("t1", "c2", "void_hand", round=1, box=1, reason=reason)["ok"]
-    lamp = client.wager("t1", 1, "w1", 1)
-    assert (lamp["answer"]["verdict"], lamp["answer"]["reason"][:399]) == ("returned", reason[:399])
-    assert len(json.dumps(lamp)) < 4_096
-    assert site.events()[-1].data["reason"] == reason
+    client.wager("t1", 2, "w2", 1)
+    reasons = {1: "\x01" * 650, 2: "x" * 900}
+    for box, reason in reasons.items():
+        assert client.command("t1", f"void-{box}", "void_hand", round=1, box=box, reason=reason)["ok"]
+    cut, whole = (client.wager("t1", box, f"w{box}", 1) for box in reasons)
+    assert (cut["answer"]["verdict"], cut["answer"]["reason"][:570]) == ("returned", reasons[1][:570])
+    assert cut["answer"]["reason"].endswith("…")
+    assert 3_500 < len(json.dumps(cut, ensure_ascii=False).encode()) <= 4_096
+    assert whole["answer"] == {"wager_id": "w2", "verdict": "returned", "reason": reasons[2]}
+    assert [event.data["reason"] for event in site.events()[-2:]] == list(reasons.values())
+
+
+def test_a_command_is_answered_however_long_its_fields_are(floor):
+    _, client = floor
+    unknown = "9" * 3_900
+    client.say("tables/t1/dealer/command", f'{{"command_id":"c1","type":"settle","round":{unknown}}}')
+    refused = client.wait("tables/t1/dealer/reply", lambda reply: reply["command_id"] == "c1")
+    assert (refused["error"], refused["message"]) == ("wrong_round", "table t1 has not played a round yet")
+    assert client.command("t1", "c2", "open_round")["ok"]
+    client.say("tables/t1/dealer/command", f'{{"command_id":"c3","type":"settle","round":{unknown}}}')
+    refused = client.wait("tables/t1/dealer/reply", lambda reply: reply["command_id"] == "c3")
+    assert (refused["error"], refused["message"][-1]) == ("wrong_round", "…")
+    assert len(json.dumps(refused, ensure_ascii=False).encode()) <= 4_096
+    too_long = {"command_id": "c4", "type": "settle", "round": 1, "x": "y" * 4_100}
+    client.say("tables/t1/dealer/command", too_long)
+    refused = client.wait("tables/t1/dealer/reply", lambda reply: reply["command_id"] == "c4")
+    assert (refused["error"], refused["ok"]) == ("malformed", False)
 
 
 def test_a_killed_controller_is_announced_by_its_will_and_a_late_will_is_contradicted(floor):
@@ -341,17 +380,38 @@ def test_an_epoch_that_the_broker_remembers_is_exceeded(floor):
     assert client.command("t1", "c1", "open_round")["ok"]
 
 
-def test_mosquittos_own_tools_can_play(one_floor, mosquitto_port):
-    site, client = one_floor
-    client.skip()
-    topic = f"{client.root}/tables/t2/dealer/command"
-    body = json.dumps({"command_id": "by-hand", "type": "report_malfunction", "equipment": "shoe", "note": "jammed"})
-    where = ["-h", "127.0.0.1", "-p", str(mosquitto_port)]
-    subprocess.run(["mosquitto_pub", *where, "-q", "1", "-t", topic, "-m", body], check=True, timeout=30)
-    assert client.wait("tables/t2/dealer/reply", lambda r: r["command_id"] == "by-hand")["ok"]
-    heard = subprocess.run(
-        ["mosquitto_sub", *where, "-t", f"{client.root}/tables/t2/state", "-C", "1", "-W", "10"],
-        check=True, timeout=30, capture_output=True, text=True,
-    )  # fmt: skip
-    assert json.loads(heard.stdout)["suspended"] == "dealer_report"
+def test_mosquittos_own_tools_can_play(port, new_site):
+    """Rounds with several winners, a void, a malfunction and a restart, with mosquitto_pub and mosquitto_sub alone."""
+    site = new_site(port)
+    tools = Tools(port, site.id, *EVERYTHING)
+    site.start()
+    try:
+        tools.wait("jackpots/main/controller", lambda c: c["state"] == "online")
+        play_by_hand(site, tools)
+    finally:
+        tools.close()
+    assert site.stop() == 0
+    assert site.verified()
+
+
+def play_by_hand(site, tools):
+    assert tools.command("t1", "c1", "open_round")["round"] == 1
+    assert all(tools.wager("t1", box, f"w{box}", 1)["lit"] for box in (2, 5, 6))
+    assert tools.command("t1", "c2", "void_hand", round=1, box=6, reason="too late")["returned_cents"] == 200
+    assert tools.wager("t1", 6, "w6", 1)["answer"] == {"wager_id": "w6", "verdict": "returned", "reason": "too late"}
+    site.kill()
+    tools.wait("jackpots/main/controller", lambda c: c["state"] == "offline")
+    site.start()
+    assert tools.command("t1", "c3", "close_wagers", round=1)["lit"] == [2, 5]
+    assert tools.wager("t1", 3, "w3", 1)["answer"]["reason"] == "wagers_closed"
+    for box, cards in ((2, ROYAL), (5, [f"{card[0]}h" for card in ROYAL])):
+        assert tools.command("t1", f"d{box}", "declare", round=1, box=box, cards=cards)["hand"] == "royal_flush"
+    payouts = tools.command("t1", "c4", "settle", round=1)["payouts"]
+    assert [(payout["box"], payout["amount_cents"]) for payout in payouts] == [(5, 1_000_000), (2, 1_000_000)]
+    assert {tools.wait("jackpots/main/wins")["box"] for _ in payouts} == {2, 5}
+    assert tools.wait("jackpots/main/meter", lambda m: m["pending"])["amount_cents"] == 1_000_000
+    report = tools.command("t2", "c1", "report_malfunction", equipment="shoe", note="jammed")
+    assert report["ok"]
+    assert tools.wait("tables/t2/state", lambda s: s["suspended"])["suspended"] == "dealer_report"
     assert site.act("tables/t2/resume", {"note": "mended"}) == (200, {})
+    assert tools.wait("tables/t2/state", lambda s: not s["suspended"])["phase"] == "idle"

@@ -46,7 +46,7 @@ def addresses(action):
 
 def published():
     """The topics on which the controller can publish, by the code: each a method named for it."""
-    others = {"client_id", "heard_by", "source"}
+    others = {"client_id", "heard_by", "source", "box_of"}
     for name, method in inspect.getmembers(SITE, inspect.ismethod):
         if not name.startswith("_") and name not in others:
             yield method(*(f"{{{parameter}}}" for parameter in inspect.signature(method).parameters))

@@ -99,6 +99,13 @@ def test_what_a_display_shows_is_recorded_at_first_when_it_turns_wrong_and_now_a
     assert displays.show("d1", shown(1_000), at=3.0 + SAMPLE_SECONDS)
 
 
+def test_what_could_not_be_recorded_is_recorded_when_it_is_shown_next(displays):
+    assert displays.show("d1", shown(1_000), at=1.0)
+    displays.sample_again("d1")
+    assert displays.show("d1", shown(1_000), at=2.0)
+    assert not displays.show("d1", shown(1_000), at=3.0)
+
+
 def test_only_a_dark_lamp_in_the_present_round_is_unconfirmed():
     pads = Pads()
     pads.set_shown("t1", 3, PadShownMessage(round=7, lit=False))

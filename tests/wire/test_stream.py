@@ -6,17 +6,21 @@ import asyncio
 import selectors
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from functools import partial
 from itertools import pairwise
+from typing import Any
 
+import aiomqtt
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from jackpot.wire.session import Address, Session
+from jackpot.wire.session import FIRST_WAIT_SECONDS, Address, Session
 from jackpot.wire.stream import Letter
 
 LIMIT_SECONDS = 10
 PINGREQ = 0xC0
+DISCONNECT = 0xE0
 CONNACK = {4: b"\x20\x02\0\0", 5: b"\x20\x06\0\0\x03\x21\0\x02"}
 """MQTT 5's says that two messages may be unacknowledged."""
 
@@ -192,6 +196,86 @@ def test_what_is_waited_for_ends_with_its_acknowledgement_and_with_the_connectio
             assert isinstance(lost.exception(), ConnectionError)  # no cancellation: whoever says goodbye goes on
 
     asyncio.run(run())
+
+
+def test_whoever_asks_hears_what_became_of_a_message() -> None:
+    async def run() -> None:
+        fates: dict[str, bool] = {}
+        async with connected([]) as (session, broker):
+            for name in ("had", "lost", "lost too"):
+                assert session.publish(name, b"x", fate=partial(fates.__setitem__, name))
+            await broker.say(b"\x40\x02" + (await broker.packet())[1][5:7])
+            await until(lambda: fates == {"had": True})
+            broker.writer.close()
+            await until(lambda: fates == {"had": True, "lost": False, "lost too": False})
+            assert list(fates) == ["had", "lost", "lost too"]
+
+    asyncio.run(run())
+
+
+async def nothing() -> None:
+    """What a session has to do when it is connected."""
+
+
+def test_a_session_that_is_ended_in_the_moment_of_its_connection_ends() -> None:
+    """Python 3.11 forgets a cancellation that comes in the same tick as what is waited for."""
+
+    async def run() -> None:
+        async def accept(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            broker = Broker(reader, writer)
+            await broker.packet()
+            await broker.say(CONNACK[4])
+            assert (await broker.packet())[0] == DISCONNECT
+            writer.close()
+
+        server = await asyncio.start_server(accept, "127.0.0.1", 0)
+        address = Address("127.0.0.1", server.sockets[0].getsockname()[1])
+        session = Session(address, "tested", on_letter=print, on_connect=nothing)
+        made = session._new_client
+
+        def new_client() -> aiomqtt.Client:
+            client = made()
+            told = client._client.on_connect
+
+            def answered(*said: Any) -> None:
+                told(*said)
+                running.cancel()
+
+            client._client.on_connect = answered
+            return client
+
+        session._new_client = new_client  # type: ignore[method-assign]
+        running = asyncio.create_task(session.run())
+        ended, _ = await asyncio.wait({running}, timeout=LIMIT_SECONDS)
+        server.close()
+        assert ended == {running}
+        assert running.cancelled()
+
+    asyncio.run(run())
+
+
+def test_whoever_is_thrown_out_at_once_comes_back_later_and_later() -> None:
+    async def run() -> list[float]:
+        came: list[float] = []
+
+        async def accept(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            came.append(asyncio.get_running_loop().time())
+            broker = Broker(reader, writer)
+            await broker.packet()
+            await broker.say(CONNACK[4])
+            writer.close()
+
+        server = await asyncio.start_server(accept, "127.0.0.1", 0)
+        address = Address("127.0.0.1", server.sockets[0].getsockname()[1])
+        running = asyncio.create_task(Session(address, "tested", on_letter=print, on_connect=nothing).run())
+        await until(lambda: len(came) > 4)
+        running.cancel()
+        await asyncio.gather(running, return_exceptions=True)
+        server.close()
+        return came
+
+    waits = [later - sooner for sooner, later in pairwise(asyncio.run(run()))]
+    assert all(wait >= FIRST_WAIT_SECONDS * 2**n / 2 for n, wait in enumerate(waits)), waits
 
 
 @pytest.mark.parametrize("nonsense", [b"\x30\xff\xff\xff\xff\x01", b"\x32\x02\0\x09", b"\xf0\0"])

@@ -1,0 +1,136 @@
+"""The reconciliation finds what differs: in sums, at a box, under an id; and says with what it compared."""
+
+import asyncio
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+from machinery import REPO
+from sqlalchemy import DDL
+
+from hardware_sim import inquiry
+from hardware_sim.books import Books, Reconciliation, compared, read_trail
+from hardware_sim.inquiry import ask_books, found_config
+from hardware_sim.notebook import Standing, Sum, summed
+
+ROUND = ("t1", 4)
+BELIEVED = {ROUND: {Standing(3, "b3-1", 200), Standing(5, "b5-1", 200)}}
+SUMS = {ROUND: Sum(2, 400)}
+
+
+def simulated(site, broker, *words, **environment):
+    """The command line, run in the site's folder."""
+    command = [sys.executable, "-m", "hardware_sim", "--broker", str(broker), "--site", site.id, "--tables", "1"]
+    return subprocess.run(
+        [*command, "--speed", "200", "--rounds", "2", "--seed", "3", *words], cwd=site.folder, capture_output=True,
+        env={**os.environ, "PYTHONPATH": str(REPO), **environment}, text=True, timeout=60, check=False,
+    )  # fmt: skip
+
+
+def reconciled(wagers, sums=SUMS):
+    books = Books("these books", sums, wagers)
+    return Reconciliation(books, compared([ROUND], BELIEVED, books), 0, ())
+
+
+def test_the_same_wagers_are_equal():
+    assert reconciled({ROUND: sorted(BELIEVED[ROUND])}).is_equal
+
+
+@pytest.mark.parametrize(
+    "booked",
+    [
+        pytest.param([Standing(4, "b3-1", 200), Standing(5, "b5-1", 200)], id="on another box"),
+        pytest.param([Standing(3, "b3-2", 200), Standing(5, "b5-1", 200)], id="under another id"),
+        pytest.param([Standing(3, "b3-1", 201), Standing(5, "b5-1", 199)], id="of other amounts"),
+        pytest.param([Standing(3, "b3-1", 200), *[Standing(5, "b5-1", 200)] * 2], id="twice"),
+    ],
+)
+def test_sums_that_agree_do_not_hide_a_wager_that_is_booked_otherwise(booked):
+    (line,) = reconciled({ROUND: booked}).differences
+    assert (line.table, line.round) == ROUND
+    assert {*line.not_booked} == BELIEVED[ROUND] - {*booked}
+    assert {*line.not_believed} >= {*booked} - BELIEVED[ROUND]
+
+
+def test_a_wager_that_is_booked_on_a_round_that_was_not_played_is_found():
+    astray = {ROUND: [Standing(3, "b3-1", 200)], ("t9", 1): [Standing(5, "b5-1", 200)]}
+    told = reconciled(astray).differences
+    assert [(line.table, line.round) for line in told] == [ROUND, ("t9", 1)]
+
+
+def event(kind, **data):
+    return {"table_id": "t1", "round": 4, "type": kind, "data": json.dumps(data)}
+
+
+def test_what_was_voided_does_not_stand():
+    wagers = [event("wager_accepted", box=box, wager_id=f"b{box}", amount_cents=200) for box in (1, 2)]
+    assert read_trail(wagers)[ROUND] == [Standing(1, "b1", 200), Standing(2, "b2", 200)]
+    assert read_trail([*wagers, event("hand_voided", box=1, wager_id="b1")])[ROUND] == [Standing(2, "b2", 200)]
+    assert read_trail([*wagers, event("round_voided")])[ROUND] == []
+
+
+def test_the_configuration_is_found_as_the_commands_find_it_where_it_names_the_site(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("JACKPOT_CONFIG", raising=False)
+    assert found_config("casino") is None
+    (tmp_path / "jackpot.toml").write_text('site = "casino"\n')
+    assert found_config("casino").name == "jackpot.toml"
+    assert found_config("elsewhere") is None
+    (tmp_path / "other.toml").write_text('site = "elsewhere"\n')
+    monkeypatch.setenv("JACKPOT_CONFIG", "other.toml")
+    assert found_config("casino") is None
+    assert found_config("elsewhere").name == "other.toml"
+    monkeypatch.setenv("JACKPOT_CONFIG", "nowhere.toml")
+    assert found_config("casino") is None
+
+
+def test_the_command_line_finds_the_books_and_compares_wager_by_wager(new_site, broker):
+    site = new_site(tables=1)
+    done = simulated(site, broker)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "the controller's books (jackpot.toml), wager by wager" in done.stdout
+    assert "Equal to the cent" in done.stdout
+    done = simulated(site, broker, JACKPOT_CONFIG="nowhere.toml")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "Equal to the cent" not in done.stdout
+    assert "Pads and wire agree" in done.stdout
+    assert "the controller's books were not looked at" in done.stdout
+
+
+def test_books_of_many_pages_are_read_to_the_first_round_that_was_played(new_site, broker, monkeypatch):
+    site = new_site(tables=1)
+    assert simulated(site, broker).returncode == 0
+    config = site.folder / "jackpot.toml"
+    whole = asyncio.run(ask_books(config, "main", [("t1", 1), ("t1", 2)]))
+    assert [whole.sums[key] for key in (("t1", 1), ("t1", 2))] == [summed(whole.wagers["t1", n]) for n in (1, 2)]
+    monkeypatch.setattr(inquiry, "PAGE_ROWS", 9)
+    assert asyncio.run(ask_books(config, "main", [("t1", 1), ("t1", 2)])) == whole
+    last = asyncio.run(ask_books(config, "main", [("t1", 2)]))
+    assert last.sums == {("t1", 2): whole.sums["t1", 2]}
+    assert last.wagers["t1", 2] == whole.wagers["t1", 2]
+
+
+MISBOOKED = {
+    "another box": ("""replace(data, '"box":3,', '"box":2,')""", ("box 3: ", "box 2: ")),
+    "another id": ("""replace(data, '"wager_id":"t1b3-', '"wager_id":"t1b8-')""", ("box 3: t1b3-", "box 3: t1b8-")),
+}
+
+
+@pytest.mark.parametrize(("changed", "told"), MISBOOKED.values(), ids=MISBOOKED)
+def test_the_command_line_names_round_and_box_of_a_wager_that_is_booked_otherwise(new_site, broker, changed, told):
+    site = new_site(tables=1)
+    site.change(DDL("DROP TRIGGER events_no_update"))
+    site.change(
+        DDL(
+            "CREATE TRIGGER misbooked AFTER INSERT ON events WHEN NEW.type = 'wager_accepted' AND NEW.round = 2 BEGIN "
+            f"UPDATE events SET data = {changed} WHERE chain = NEW.chain AND seq = NEW.seq; END"
+        )
+    )
+    done = simulated(site, broker, "--rig", "t1:3:one_pair@2")
+    assert (done.returncode, done.stderr) == (1, "")
+    for where in told:
+        assert f"t1 round 2 {where}" in done.stdout
+    assert "t1 round 1" not in done.stdout
+    assert "Different" in done.stdout
