@@ -106,7 +106,7 @@ def test_a_signal_ends_it_from_the_beginning_and_its_key_is_not_left(folder, beg
     assert list(folder.iterdir()) == []
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT], ids=lambda number: number.name)
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT], ids=lambda number: number.name)
 def test_a_signal_ends_the_play_and_it_reconciles(folder, begin, number):
     demonstration = begin()
     until_said(demonstration, "rounds")
@@ -117,7 +117,7 @@ def test_a_signal_ends_the_play_and_it_reconciles(folder, begin, number):
     assert list(folder.iterdir()) == []
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT], ids=lambda number: number.name)
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP], ids=lambda number: number.name)
 def test_signals_ever_again_end_it_at_once_and_leave_nothing_either(folder, begin, number):
     demonstration = begin()
     until_said(demonstration, "rounds")

@@ -120,7 +120,7 @@ def test_answers_of_the_api_are_kept_by_nobody(api):
 def test_a_conflict_says_what_the_state_is(api):
     answer = api.act("/rounds/t1/7/confirm")
     assert (answer.status_code, problem(answer)["code"]) == (409, "wrong_round")
-    assert "t1 is at round" in answer.json()["detail"]
+    assert "has not played a round yet" in answer.json()["detail"]
 
 
 def test_the_daemon_has_said_nothing_of_it(api):
