@@ -13,7 +13,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from types import FrameType
 from typing import Annotated, Any, Final, NamedTuple
@@ -29,6 +29,7 @@ from jackpot.wire.broker import die_with_parent, free_port
 from rules import Category
 
 SITE: Final = "demo"
+TITLE: Final = " Canberra Poker · progressive jackpot "
 SPEED: Final = 6.0
 TABLES: Final = 4
 RIGS: Final = (Rig("t1", 3, "straight_flush", 3), Rig("t2", 5, "royal_flush", 7))
@@ -98,8 +99,11 @@ def demo(
                 supervisor=supervisor.confirm,
                 resume=supervisor.resume,
             )
+            words = f"{RIGGED}\nConsole {controller.http} (sign-in links above)   Ctrl-C ends and reconciles"
+            programme = Programme(TITLE, None, limit, ended, lambda: words)
             try:
-                return asyncio.run(_watch(floor, controller, screen, limit, ended))
+                with ExitStack() as over:
+                    return asyncio.run(_watch(floor, controller, screen, programme, over))
             except asyncio.CancelledError:
                 raise KeyboardInterrupt from None
 
@@ -129,27 +133,31 @@ def _links(controller: Daemon) -> str:
     )
 
 
-async def _watch(floor: Floor, daemon: Daemon, screen: Console, limit: float | None, ended: asyncio.Event) -> int:
+async def _watch(floor: Floor, daemon: Daemon, screen: Console, programme: Programme, over: ExitStack) -> int:
     """Play and reconcile while the controller serves; the first signal ends the play, the next ends everything."""
-    playing = asyncio.create_task(_play(floor, daemon, screen, limit, ended))
+    playing = asyncio.create_task(_play(floor, daemon, screen, programme))
     gone = asyncio.create_task(daemon.gone())
+    loop = asyncio.get_running_loop()
 
     def end() -> None:
-        """Tidily at first, also while the devices connect; then everything."""
-        if ended.is_set():
+        """Tidily at first, also while the devices connect; then everything, once: what ends is left to it."""
+        if programme.ended.is_set() and not playing.cancelling():
             playing.cancel()
-        ended.set()
+        programme.ended.set()
         floor.give_up()
 
-    loop = asyncio.get_running_loop()
-    with _signals(lambda *_of_signal: loop.call_soon_threadsafe(end)):
-        await asyncio.wait([playing, gone], return_when=asyncio.FIRST_COMPLETED)
-        if not gone.done():
-            gone.cancel()
-            return await playing
-        playing.cancel()
-        await asyncio.gather(playing, return_exceptions=True)
-        raise StoreError(f"the controller ended while the floor played ({_how(gone.result())}): nothing can be shown")
+    def told(*_of_signal: object) -> None:
+        if not loop.is_closed():
+            loop.call_soon_threadsafe(end)
+
+    over.enter_context(_signals(told))
+    await asyncio.wait([playing, gone], return_when=asyncio.FIRST_COMPLETED)
+    if not gone.done():
+        gone.cancel()
+        return await playing
+    playing.cancel()
+    await asyncio.gather(playing, return_exceptions=True)
+    raise StoreError(f"the controller ended while the floor played ({_how(gone.result())}): nothing can be shown")
 
 
 def _how(code: int) -> str:
@@ -157,12 +165,9 @@ def _how(code: int) -> str:
     return f"killed by {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
 
 
-async def _play(floor: Floor, daemon: Daemon, screen: Console, limit: float | None, ended: asyncio.Event) -> int:
-    words = f"{RIGGED}\nConsole {daemon.http} (sign-in links above)   Ctrl-C ends and reconciles"
+async def _play(floor: Floor, daemon: Daemon, screen: Console, programme: Programme) -> int:
     async with floor:
-        await show(
-            floor, screen, Programme(" Canberra Poker · progressive jackpot ", None, limit, ended, lambda: words)
-        )
+        await show(floor, screen, programme)
     if screen.quiet:
         return 1
     result = floor.reconcile(await ask_books(daemon.config, "main", floor.played))
