@@ -76,7 +76,12 @@ async def _page(config: Path, command: list[str], before: int | None) -> list[Ro
     asked = await asyncio.create_subprocess_exec(
         sys.executable, "-m", "jackpot", *words, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE
     )
-    out, problem = await asked.communicate()
+    try:
+        out, problem = await asked.communicate()
+    finally:
+        if asked.returncode is None:  # nobody waits for it any more
+            asked.kill()
+            await asked.wait()
     if asked.returncode:
         said = problem.decode(errors="replace").strip().splitlines()
         raise BooksError(f"the controller's books cannot be asked: {said[-1] if said else 'no reason given'}")

@@ -101,7 +101,9 @@ def verdict(result: Reconciliation) -> Text:
         total = result.total.believed
         sums = f"{total.wagers} wagers, {money(total.cents)}"
         if result.books.is_wire:
-            return Text(f"Pads and wire agree: {sums}; the controller's books were not looked at.", "bold yellow")
+            return Text(
+                f"Equal to the cent on the wire: {sums}; the controller's books were not looked at.", "bold yellow"
+            )
         return Text(f"Equal to the cent: {sums}.", "bold green")
     unanswered = f", {result.unanswered} wagers without an answer" if result.unanswered else ""
     contradicted = f", {len(result.contradictions)} contradictions" if result.contradictions else ""

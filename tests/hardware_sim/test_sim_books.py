@@ -94,8 +94,8 @@ def test_the_command_line_finds_the_books_and_compares_wager_by_wager(new_site, 
     assert "Equal to the cent" in done.stdout
     done = simulated(site, broker, JACKPOT_CONFIG="nowhere.toml")
     assert (done.returncode, done.stderr) == (0, "")
-    assert "Equal to the cent" not in done.stdout
-    assert "Pads and wire agree" in done.stdout
+    assert "Equal to the cent:" not in done.stdout
+    assert "Equal to the cent on the wire" in done.stdout
     assert "the controller's books were not looked at" in done.stdout
 
 

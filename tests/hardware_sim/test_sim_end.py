@@ -122,8 +122,8 @@ def test_the_command_line_ends_in_play_and_reconciles(broker, number):
             running.send_signal(number)
             code, out, problem = await ended(running)
             assert (code, problem) == (0, "")
-            assert "Pads and wire agree" in out
-            assert "Equal to the cent" not in out
+            assert "Equal to the cent on the wire" in out
+            assert "Equal to the cent:" not in out
             assert scripted.tables["t1"].phase == "idle"
             assert set(scripted.statuses.values()) == {"offline"}
 

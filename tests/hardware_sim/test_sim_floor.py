@@ -223,8 +223,8 @@ def test_the_command_line_reconciles_with_the_exit_code(broker, tmp_path):
             where = ("--broker", str(broker), "--site", "cli", "--speed", "400", "--rounds", "1")
             code, out, problem = await command_line(*where, "--tables", "2")
             assert (code, problem) == (0, "")
-            assert "Pads and wire agree" in out
-            assert "Equal to the cent" not in out
+            assert "Equal to the cent on the wire" in out
+            assert "Equal to the cent:" not in out
             wrong = tmp_path / "books.json"
             rows = [{**row, "round": row["round"] + 1} for row in scripted.rows()]
             rows[0]["wagered_cents"] += 1

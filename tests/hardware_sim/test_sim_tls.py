@@ -53,7 +53,7 @@ def test_a_floor_plays_by_tls_with_a_private_authority_and_a_password(guarded):
 
     trusted, untrusted, stranger = asyncio.run(whole())
     assert (trusted[0], trusted[2]) == (0, "")
-    assert "Pads and wire agree" in trusted[1]
+    assert "Equal to the cent on the wire" in trusted[1]
     for (code, out, problem), why in ((untrusted, "certificate verify failed"), (stranger, "Not authorized")):
         assert (code, out) == (2, "")
         assert len(problem.splitlines()) == 1

@@ -85,7 +85,7 @@ def test_a_terminal_shows_meter_tables_lamps_and_wins_and_ctrl_c_ends_and_reconc
                 shown.press_ctrl_c()
                 async with asyncio.timeout(LIMIT_SECONDS):
                     assert await running.wait() == 0
-                await reached(lambda: "Pads and wire agree" in shown.text)
+                await reached(lambda: "Equal to the cent on the wire" in shown.text)
                 assert_it_was_drawn(shown.text, scripted)
 
     asyncio.run(whole())

@@ -108,11 +108,7 @@ def test_no_broker_outlives_a_daemon_that_is_killed_neither_the_first_nor_one_st
 
 
 def test_a_broker_whose_port_was_taken_meanwhile_is_started_as_soon_as_it_can_be(new_site):
-    port = free_port()
-    site = new_site(port)
-    site.start()
-    os.kill(broker_of(site), signal.SIGKILL)
-    wait_until(lambda: not takes_connections(port), "the end of the broker")
+    site, port = left_by_its_broker(new_site)
     with socket.create_server(("127.0.0.1", port)):
         wait_until(lambda: f"the embedded broker cannot have port {port}" in site.log, "the refusal")
     wait_until(lambda: '"embedded broker started again"' in site.log, "another broker")
@@ -120,11 +116,7 @@ def test_a_broker_whose_port_was_taken_meanwhile_is_started_as_soon_as_it_can_be
 
 
 def test_a_daemon_ends_in_order_while_its_broker_is_away(new_site):
-    port = free_port()
-    site = new_site(port)
-    site.start()
-    os.kill(broker_of(site), signal.SIGKILL)
-    wait_until(lambda: not takes_connections(port), "the end of the broker")
+    site, port = left_by_its_broker(new_site)
     with socket.create_server(("127.0.0.1", port)):
         wait_until(lambda: "embedded broker not started" in site.log, "the refusal")
         assert site.stop() == 0
@@ -153,6 +145,16 @@ def test_a_broker_that_does_not_end_when_it_is_told_is_killed(tmp_path, monkeypa
     with EmbeddedBroker(tmp_path) as own:
         os.kill(own._process.pid, signal.SIGSTOP)
     assert own._process.returncode == -signal.SIGKILL
+
+
+def left_by_its_broker(new_site):
+    """A daemon whose broker was killed, and the port that it had."""
+    port = free_port()
+    site = new_site(port)
+    site.start()
+    os.kill(broker_of(site), signal.SIGKILL)
+    wait_until(lambda: not takes_connections(port), "the end of the broker")
+    return site, port
 
 
 def hears(port, site, topic):

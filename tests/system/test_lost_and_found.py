@@ -86,6 +86,16 @@ def restarted(tmp_path):
         kill()
 
 
+@contextmanager
+def stopped(site):
+    """A daemon stands still, so that somebody listens before it is back."""
+    site.process.send_signal(signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        site.process.send_signal(signal.SIGCONT)
+
+
 def test_a_prize_that_was_paid_while_the_broker_was_away_is_told_when_it_is_back(restarted, new_site, new_client):
     port, kill, start = restarted
     site = new_site(port)
@@ -96,12 +106,9 @@ def test_a_prize_that_was_paid_while_the_broker_was_away_is_told_when_it_is_back
     kill()
     wait_until(lambda: site.metric("jackpot_broker_connected") == 0, "the loss of the broker")
     assert site.act("rounds/t1/1/confirm")[0] == 200
-    site.process.send_signal(signal.SIGSTOP)  # so that somebody listens before it is back
-    try:
+    with stopped(site):
         start()
         later = new_client(port, site.id, *EVERYTHING)
-    finally:
-        site.process.send_signal(signal.SIGCONT)
     paid = later.wait("jackpots/main/wins", lambda win: win["status"] == "paid")  # it may say again that it was pending
     assert (pending["status"], paid["win_id"]) == ("pending", pending["win_id"])
     assert paid["amount_cents"] == pending["amount_cents"]
@@ -121,12 +128,9 @@ def test_a_prize_that_was_lost_on_its_way_to_the_broker_is_told_when_it_is_back(
     assert site.act("rounds/t1/1/settle")[0] == 200
     kill()
     wait_until(lambda: site.metric("jackpot_broker_connected") == 0, "the loss of the broker")
-    site.process.send_signal(signal.SIGSTOP)  # so that somebody listens before it is back
-    try:
+    with stopped(site):
         start()
         later = new_client(port, site.id, *EVERYTHING)
-    finally:
-        site.process.send_signal(signal.SIGCONT)
     win = later.wait("jackpots/main/wins")
     assert (win["table"], win["box"], win["hand"], win["status"]) == ("t1", 3, "royal_flush", "pending")
 
