@@ -28,8 +28,8 @@ from sqlalchemy import func, select
 
 from jackpot.core.commands import Actor, CloseWagers, CreateJackpot, LinkTable, OpenRound, PlaceWager, Role, Settle
 from jackpot.core.state import Config
+from jackpot.engine.journal import Journal
 from jackpot.store import queries, tables
-from jackpot.store.book import Book
 from jackpot.store.database import Database
 from jackpot.store.schema import migrate
 from rules.prizes import FixedFrom
@@ -44,29 +44,29 @@ class Floor:
     """A jackpot whose tables play round after round, a round a minute."""
 
     def __init__(self, database: Database) -> None:
-        self.book = Book.open(database, "main", "bench")
+        self.journal = Journal.open(database, "main", "bench")
         self._began = datetime(2026, 11, 15, 9, 30, tzinfo=UTC)
-        if not self.book.jackpot.id:
+        if not self.journal.jackpot.id:
             at = self._now(0)
             first = CreateJackpot(at, MANAGER, "main", "canberra-poker-2016", CONFIG, "mia", 1_000_000, 2_000_000)
-            self.book.ask([first, *(LinkTable(at, MANAGER, f"t{n}", BOXES) for n in range(TABLES))])
+            self.journal.execute([first, *(LinkTable(at, MANAGER, f"t{n}", BOXES) for n in range(TABLES))])
 
     def _now(self, number: int) -> str:
         return (self._began + timedelta(minutes=number)).strftime("%Y-%m-%dT%H:%M:%S.000Z")
 
     def open(self) -> list[PlaceWager]:
         """Open a round at every table; says the wagers that can be placed."""
-        number = self.book.jackpot.tables["t0"].number + 1
+        number = self.journal.jackpot.tables["t0"].number + 1
         at = self._now(number)
-        self.book.ask([OpenRound(at, DEALER, f"t{n}") for n in range(TABLES)])
+        self.journal.execute([OpenRound(at, DEALER, f"t{n}") for n in range(TABLES)])
         boxes = [(n, box) for n in range(TABLES) for box in range(1, BOXES + 1)][:BATCH]
         return [PlaceWager(at, PAD, f"t{n}", b, f"t{n}b{b}-{number:06d}", number, 200, ante=True) for n, b in boxes]
 
     def end(self) -> None:
         """Close and settle every round."""
-        number = self.book.jackpot.tables["t0"].number
+        number = self.journal.jackpot.tables["t0"].number
         at, names = self._now(number), [f"t{n}" for n in range(TABLES)]
-        self.book.ask(
+        self.journal.execute(
             [CloseWagers(at, DEALER, t, number) for t in names] + [Settle(at, DEALER, t, number) for t in names]
         )
 
@@ -132,11 +132,11 @@ def race(floor: Floor, raw: RawSqlite | RawPostgres, turns: int) -> tuple[float,
     ours, theirs = [], []
     for _ in range(turns):
         floor_wagers = floor.open()
-        opened = floor.book.chain.head.seq
+        opened = floor.journal.lease.head.seq
         start = time.perf_counter()
-        floor.book.ask(floor_wagers)
+        floor.journal.execute(floor_wagers)
         ours.append((time.perf_counter() - start) / BATCH * 1e6)
-        rows = rows_since(floor.book.chain.database, opened)
+        rows = rows_since(floor.journal.lease.database, opened)
         start = time.perf_counter()
         raw.write(rows)
         theirs.append((time.perf_counter() - start) / BATCH * 1e6)
@@ -148,7 +148,7 @@ def cost(floor: Floor) -> float:
     """Microseconds a wager of one batch."""
     wagers = floor.open()
     start = time.perf_counter()
-    floor.book.ask(wagers)
+    floor.journal.execute(wagers)
     took = (time.perf_counter() - start) / BATCH * 1e6
     floor.end()
     return took
@@ -169,7 +169,7 @@ def warm_up(floor: Floor) -> None:
 def fill(floor: Floor, wagers: int) -> None:
     """Play until so many wagers are stored."""
     for _ in range(wagers // BATCH):
-        floor.book.ask(floor.open())
+        floor.journal.execute(floor.open())
         floor.end()
 
 
@@ -205,8 +205,8 @@ def slowest_page(database: Database) -> float:
 
 @contextmanager
 def postgres() -> Iterator[str]:
-    sys.path.insert(0, str(Path(__file__).parent.parent / "tests" / "store"))
-    from postgres import server  # type: ignore[import-not-found]
+    sys.path.insert(0, str(Path(__file__).parent.parent))  # run as a script, only this folder is on the path
+    from tests.support.postgres import server
 
     with server() as url:
         yield url
@@ -216,8 +216,8 @@ def start_up(url: str) -> tuple[float, float]:
     """(seconds, megabytes) of a new process that opens the store."""
     code = (
         "import re, sys, time; t = time.perf_counter();"
-        "from jackpot.store.book import Book; from jackpot.store.database import Database;"
-        "Book.open(Database(sys.argv[1]), 'main', 'again');"
+        "from jackpot.engine.journal import Journal; from jackpot.store.database import Database;"
+        "Journal.open(Database(sys.argv[1]), 'main', 'again');"
         r"print(time.perf_counter() - t, re.search(r'VmHWM:\s*([0-9]+)', open('/proc/self/status').read())[1])"
     )
     done = subprocess.run([sys.executable, "-c", code, url], capture_output=True, text=True, check=True)

@@ -24,8 +24,8 @@ from rich.console import Console
 from rich.table import Table
 from wire import Controller, Load, Timing, mosquitto
 
-from jackpot.store.notes import Signer
-from jackpot.watch.beside import Order
+from jackpot.store.signed_notes import Signer
+from jackpot.verification.verifier_process import Order
 
 HERE = Path(__file__).parent
 FILL, PER_SECOND, SECONDS = 10, 200, 8
@@ -50,7 +50,7 @@ def _again(order: bytes, ended: threading.Event) -> None:
     environment = {**os.environ, "PYTHONPATH": str(HERE.parent)}
     while not ended.is_set():
         with subprocess.Popen(
-            [sys.executable, "-m", "jackpot.watch.beside"],
+            [sys.executable, "-m", "jackpot.verification.verifier_process"],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment,
         ) as process:  # fmt: skip
             if process.stdin is None or process.stdout is None:

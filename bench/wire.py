@@ -34,7 +34,7 @@ from raw_mqtt import RawClient
 from rich.console import Console
 from rich.table import Table
 
-from jackpot.wire.broker import embedded, free_port
+from jackpot.wire.embedded_broker import embedded, free_port
 
 HERE = Path(__file__).parent
 SITE = "bench"
@@ -331,10 +331,10 @@ async def aiomqtt_echo(port: int) -> None:
 
 async def session_echo(port: int) -> None:
     """The controller's own session with nothing behind it."""
-    from jackpot.wire.session import Address, Session
-    from jackpot.wire.stream import Letter
+    from jackpot.wire.mqtt_session import Address, Session
+    from jackpot.wire.mqtt_transport import ReceivedMessage
 
-    def heard(letter: Letter) -> None:
+    def heard(letter: ReceivedMessage) -> None:
         topic, body = lamp_for(letter.topic.encode(), letter.payload)
         session.publish(topic.decode(), body, retain=True)
         session.acknowledge(letter)
@@ -527,14 +527,14 @@ def mosquitto(folder: Path) -> Iterator[int]:
         process.wait()
 
 
-Line = tuple[str, str, str, bool | None]
+Row = tuple[str, str, str, bool | None]
 TITLES = {
     "raw": "raw-socket echo", "aiomqtt": "aiomqtt's client, echo", "session": "our session, echo",
     "SQLite": "controller, SQLite", "PostgreSQL": "controller, PostgreSQL",
 }  # fmt: skip
 
 
-def measure(name: str, port: int, databases: dict[str, str], folder: Path, turns: int) -> list[Line]:
+def measure(name: str, port: int, databases: dict[str, str], folder: Path, turns: int) -> list[Row]:
     """Everything about one broker."""
     brokers = processors.children(os.getpid())
     loads, usages, commits = {}, {}, {}
@@ -553,7 +553,7 @@ def measure(name: str, port: int, databases: dict[str, str], folder: Path, turns
             commits[kind] = Commits(database, place)
             usages[kind].parties["database"] = commits[kind].servers()
         found = asyncio.run(_in_turn(loads, commits, turns))
-    lines: list[Line] = []
+    lines: list[Row] = []
     for kind, title in TITLES.items():
         if kind in found:
             lines.append((f"{name}: {title}", found[kind].told(), "", None))
@@ -564,7 +564,7 @@ def measure(name: str, port: int, databases: dict[str, str], folder: Path, turns
     return lines
 
 
-def _throughput(found: dict[str, Found], kind: str, *, needs_raw: bool) -> list[Line]:
+def _throughput(found: dict[str, Found], kind: str, *, needs_raw: bool) -> list[Row]:
     to_echo, to_raw, to_session = (found[kind].ratio_to(found[other]) for other in ("aiomqtt", "raw", "session"))
     wanted = 0.7 if kind == "SQLite" else 0.6
     asked = ("≥ 35%", to_raw >= 0.35) if needs_raw else ("", None)
@@ -575,7 +575,7 @@ def _throughput(found: dict[str, Found], kind: str, *, needs_raw: bool) -> list[
     ]
 
 
-def _latency(echo: list[float], ours: list[float], commits: list[float]) -> Line:
+def _latency(echo: list[float], ours: list[float], commits: list[float]) -> Row:
     echo_ms, ours_ms, commit_ms, median_ms = _at(echo, 0.99), _at(ours, 0.99), _at(commits, 0.99), _at(commits, 0.5)
     allowed = echo_ms + 3 * commit_ms
     return (
@@ -599,7 +599,7 @@ async def _wager_on(port: int, process: subprocess.Popen[bytes], marks: tuple[in
     return found
 
 
-def memory(port: int, folder: Path) -> Line:
+def memory(port: int, folder: Path) -> Row:
     """How much the controller grows from wager 100,000 to 500,000."""
     controller = Controller(folder / "memory", port, "sqlite:///jackpot.db")
     with controller.serving() as process:
@@ -610,8 +610,8 @@ def memory(port: int, folder: Path) -> Line:
 
 @contextmanager
 def postgres() -> Iterator[str]:
-    sys.path.insert(0, str(HERE.parent / "tests" / "store"))
-    from postgres import server  # type: ignore[import-not-found]
+    sys.path.insert(0, str(HERE.parent))  # run as a script, only this folder is on the path
+    from tests.support.postgres import server
 
     with server() as url:
         yield url
@@ -640,7 +640,7 @@ def main() -> int:
     if chosen.respond:
         asyncio.run(ECHOES[chosen.respond](chosen.port))
         return 0
-    lines: list[Line] = []
+    lines: list[Row] = []
     with ExitStack() as things:
         folder = Path(things.enter_context(tempfile.TemporaryDirectory(prefix="jackpot-bench-")))
         url = None if chosen.no_postgres else things.enter_context(postgres())

@@ -18,7 +18,7 @@ from typing import Final, NamedTuple
 from playwright.sync_api import Browser, Page, sync_playwright
 
 HERE: Final = Path(__file__).parent
-MOST_BYTES: Final = 250_000
+MAX_BYTES: Final = 250_000
 WAIT_MS: Final = 90_000
 SETTLED_MS: Final = 1_500
 
@@ -74,8 +74,8 @@ def _opened(browser: Browser, address: str, width: int, height: int) -> Page:
 
 
 def _save(name: str, picture: bytes) -> None:
-    if len(picture) > MOST_BYTES:
-        raise SystemExit(f"{name} has {len(picture):,} bytes: a README's picture has at most {MOST_BYTES:,}")
+    if len(picture) > MAX_BYTES:
+        raise SystemExit(f"{name} has {len(picture):,} bytes: a README's picture has at most {MAX_BYTES:,}")
     (HERE / name).write_bytes(picture)
 
 

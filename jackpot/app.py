@@ -1,4 +1,4 @@
-"""The daemon: puts the pieces together, runs a desk for each jackpot, and stops cleanly."""
+"""The daemon: puts the pieces together, serves every jackpot of a site, and stops cleanly."""
 
 from __future__ import annotations
 
@@ -18,39 +18,41 @@ from jackpot import metrics, systemd
 from jackpot.clock import now
 from jackpot.core.commands import CONTROLLER
 from jackpot.core.notices import Notice, NoticeType
-from jackpot.core.site import StartSoftware
+from jackpot.core.site.commands import StartSoftware
+from jackpot.engine.journal import Journal
+from jackpot.engine.service import JackpotService
+from jackpot.engine.site_writer import SiteWriter
 from jackpot.identity import owner, software_digest, software_version
-from jackpot.notify.floors import tell_low_reserves
-from jackpot.notify.hook import Hook
-from jackpot.notify.sender import Sender
+from jackpot.notify.delivery import Sender
+from jackpot.notify.low_reserve import tell_low_reserves
+from jackpot.notify.webhook import Webhook
 from jackpot.settings import Settings, listen_address
 from jackpot.store import outbox
-from jackpot.store.audit import Verified, write_checkpoint
-from jackpot.store.book import Book
-from jackpot.store.chain import SITE
+from jackpot.store.checkpoints import write_checkpoint
 from jackpot.store.database import Database
 from jackpot.store.errors import StoreError, Unreachable
-from jackpot.store.keeper import SiteKeeper
-from jackpot.store.notes import Signer
+from jackpot.store.hash_chain import SITE
 from jackpot.store.reports import zone_of
 from jackpot.store.schema import require_head
-from jackpot.watch.beside import Order
-from jackpot.watch.trail import TrailWatch
-from jackpot.web.door import Door
-from jackpot.web.floor import Floor, Place
+from jackpot.store.signed_notes import Signer
+from jackpot.store.trail_verification import Verified
+from jackpot.verification.monitor import VerificationMonitor
+from jackpot.verification.verifier_process import Order
+from jackpot.web.authentication import Authenticator
 from jackpot.web.health import Health
-from jackpot.web.live import Live
-from jackpot.web.porch import Porch
-from jackpot.web.server import Site, application, listening, metrics_server, serve
+from jackpot.web.live_view import LiveView
+from jackpot.web.server import AppContext, application, listening, metrics_server, serve
+from jackpot.web.services import SiteInfo, WebServices
+from jackpot.web.startup import StartupRouter
 from jackpot.web.verification import Verification
-from jackpot.wire.desk import Desk
-from jackpot.wire.left import look
-from jackpot.wire.session import Address
+from jackpot.wire.adapter import JackpotAdapter
+from jackpot.wire.mqtt_session import Address
+from jackpot.wire.retained import read_retained
 from jackpot.wire.topics import Topics
 
-FOLD_SECONDS: Final = 1.0
+WAL_CHECKPOINT_SECONDS: Final = 1.0
 FIRST_WAIT_SECONDS: Final = 0.5
-LONGEST_WAIT_SECONDS: Final = 10.0
+MAX_WAIT_SECONDS: Final = 10.0
 
 log = structlog.get_logger()
 T = TypeVar("T")
@@ -60,93 +62,98 @@ class Controller:
     """Every jackpot of a site, served by one process."""
 
     def __init__(self, settings: Settings, signer: Signer, broker: str) -> None:
-        zone_of(settings.timezone)  # a daemon whose pages cannot tell the time should not have begun
+        zone_of(settings.timezone)  # refuse an unknown time zone before anything starts
         self._settings = settings
         self._signer = signer
         self._address = Address.of(broker, settings.mqtt_version, settings.broker_ca_file)
         self._topics = Topics(settings.site)
-        self._hook = _hook(settings)
+        self._webhook = _webhook(settings)
         self._sender: Sender | None = None
         self._databases: list[Database] = []
-        self._site: SiteKeeper | None = None
-        self.desks: dict[str, Desk] = {}
-        self.trail = TrailWatch(_order(settings, signer), self._trail_wrong)
+        self._site_writer: SiteWriter | None = None
+        self.jackpots: dict[str, JackpotService] = {}
+        self.verification = VerificationMonitor(_order(settings, signer), self._notify_wrong_trail)
 
     async def run(self, ready: Callable[[Controller], None] = lambda _controller: None) -> None:
-        """Serve until cancelled, or until another has taken a jackpot over."""
+        """Serve until cancelled, or until another controller has taken a jackpot over."""
         try:
             with ExitStack() as open_things:
-                where = self._listen(open_things)
+                listener = self._listen(open_things)
                 database = self._database()
                 async with asyncio.TaskGroup() as group:
                     group.create_task(systemd.keep_telling(), name="systemd")
-                    porch = self._open_porch(group, where, database)
+                    router = self._start_http(group, listener, database)
                     names = await self._until_reachable(partial(self._begin, database))
-                    self._send_notices(group, database)
-                    group.create_task(_keep_folding(database), name="folding")
+                    self._start_notices(group, database)
+                    group.create_task(_checkpoint_wal(database), name="wal-checkpoint")
                     for name in names:
-                        desk = self.desks[name] = await self._open(name)
-                        group.create_task(desk.run(), name=f"desk-{name}")
-                    await self._serve(group, porch, ready)
+                        adapter = await self._open(name)
+                        group.create_task(adapter.run(), name=f"jackpot-{name}")
+                    await self._serve(group, router, ready)
         except* StoreError as errors:
             raise _first(errors) from None
         finally:
-            for desk in self.desks.values():
-                desk.writer.stop()  # it has stopped already, unless its desk never ran
-            if self._site is not None:
-                await asyncio.to_thread(self._site.close)
+            for service in self.jackpots.values():
+                service.stop()  # it has stopped already, unless its task never ran
+            if self._site_writer is not None:
+                await asyncio.to_thread(self._site_writer.close)
             for database in self._databases:
                 database.close()
 
     def _listen(self, open_things: ExitStack) -> socket.socket | None:
-        """Take the addresses first: a daemon that cannot listen should not have begun."""
+        """Listen before anything else: a daemon that cannot listen must not start."""
         if self._settings.metrics:
             host, port = listen_address(self._settings.metrics)
             open_things.callback(metrics_server(host, port))
         if not self._settings.http:
             return None
-        where = listening(*listen_address(self._settings.http))
-        open_things.callback(where.close)
-        return where
+        listener = listening(*listen_address(self._settings.http))
+        open_things.callback(listener.close)
+        return listener
 
-    def _open_porch(self, group: asyncio.TaskGroup, where: socket.socket | None, database: Database) -> Porch:
-        """Answer HTTP from now on: whoever looks after us wants to know what we wait for."""
-        porch = Porch(Health(database, self.desks, self.trail.found))
-        if where is not None:
-            group.create_task(serve(porch, where, self._settings.trusted_proxies), name="http")
-        return porch
+    def _start_http(
+        self, group: asyncio.TaskGroup, listener: socket.socket | None, database: Database
+    ) -> StartupRouter:
+        """Answer HTTP from now on: /readyz reports what the daemon waits for."""
+        router = StartupRouter(Health(database, self.jackpots, self.verification.found))
+        if listener is not None:
+            group.create_task(serve(router, listener, self._settings.trusted_proxies), name="http")
+        return router
 
-    def _send_notices(self, group: asyncio.TaskGroup, database: Database) -> None:
+    def _start_notices(self, group: asyncio.TaskGroup, database: Database) -> None:
         metrics.BUILD.info({"version": software_version()})
         metrics.RESERVE_FLOOR_CENTS.set(self._settings.reserve_floor_cents)
         metrics.VERIFICATION_INTERVAL.set(self._settings.verify_minutes * 60)
-        if self._hook is not None:
-            self._sender = Sender(database, self._hook, software_version())
+        if self._webhook is not None:
+            self._sender = Sender(database, self._webhook, software_version())
             group.create_task(self._sender.run(), name="notices")
 
-    async def _serve(self, group: asyncio.TaskGroup, porch: Porch, ready: Callable[[Controller], None]) -> None:
-        database, keeper = self._databases[0], self._keeper()
-        live = Live(self.desks)
-        await self._until_reachable(partial(live.remember, database))
-        place = Place(self._settings.site, self._settings.timezone)
-        floor = Floor(database, self.desks, keeper, Verification(self.trail), place)
-        door = Door(keeper)
-        porch.let_in(application(Site(floor, door, live, porch.health), software_version()))
-        group.create_task(door.watch(), name="door")
-        for desk in self.desks.values():
-            await desk.listening.wait()
+    async def _serve(
+        self, group: asyncio.TaskGroup, router: StartupRouter, ready: Callable[[Controller], None]
+    ) -> None:
+        database, site_writer = self._databases[0], self._require_site_writer()
+        live = LiveView(self.jackpots)
+        await self._until_reachable(partial(live.load, database))
+        info = SiteInfo(self._settings.site, self._settings.timezone)
+        services = WebServices(database, self.jackpots, site_writer, Verification(self.verification), info)
+        authenticator = Authenticator(site_writer)
+        context = AppContext(services, authenticator, live, router.health)
+        router.route_to(application(context, software_version()))
+        group.create_task(authenticator.watch(), name="authentication")
+        for service in self.jackpots.values():
+            await service.listening.wait()
         if self._settings.verify_minutes:
-            group.create_task(self.trail.run([SITE, *self.desks]), name="trail")
+            group.create_task(self.verification.run([SITE, *self.jackpots]), name="verification")
         ready(self)
-        systemd.tell(f"READY=1\nSTATUS=serving {', '.join(self.desks) or 'no jackpot'}")
+        systemd.tell(f"READY=1\nSTATUS=serving {', '.join(self.jackpots) or 'no jackpot'}")
 
-    def _notice(self) -> None:
+    def _wake_notices(self) -> None:
         if self._sender is not None:
             self._sender.wake()
 
-    async def _trail_wrong(self, found: Verified) -> bool:
-        """Verification found something: whoever is notified is notified of this; says whether the notice is kept."""
-        if self._hook is None:
+    async def _notify_wrong_trail(self, found: Verified) -> bool:
+        """Put a notice of a wrong trail into the outbox; return False if the store could not keep it."""
+        if self._webhook is None:
             return True
         notice = Notice(NoticeType.TRAIL_WRONG, now(), {"problem": found.problem})
         put = partial(outbox.put, self._databases[0], self._settings.site, found.chain, found.wrong_seq or 0, notice)
@@ -155,7 +162,7 @@ class Controller:
         except StoreError as error:
             log.warning("notice not kept", problem=str(error))
             return False
-        self._notice()
+        self._wake_notices()
         return True
 
     def _database(self) -> Database:
@@ -164,41 +171,43 @@ class Controller:
         return database
 
     def _begin(self, database: Database) -> tuple[str, ...]:
-        """Check the schema, record which software this is, and say which jackpots there are."""
+        """Check the schema, record which software this is, and return the site's jackpots."""
         require_head(database)
-        keeper = SiteKeeper(database, owner(), partial(write_checkpoint, database, SITE, self._signer))
-        notified = self._settings.notified
-        if notified is not None:
-            tell_low_reserves(database, notified)
-        floor_cents = notified.reserve_floor_cents if notified is not None else 0
-        keeper.ask(StartSoftware(now(), CONTROLLER, software_version(), software_digest(), floor_cents)).result()
-        self._site = keeper
-        metrics.AUDIT_SEQ.labels(SITE).set_function(lambda: keeper.seq)
-        return keeper.site.jackpots
+        site_writer = SiteWriter(database, owner(), partial(write_checkpoint, database, SITE, self._signer))
+        target = self._settings.notice_target
+        if target is not None:
+            tell_low_reserves(database, target)
+        floor_cents = target.reserve_floor_cents if target is not None else 0
+        started = StartSoftware(now(), CONTROLLER, software_version(), software_digest(), floor_cents)
+        site_writer.submit(started).result()
+        self._site_writer = site_writer
+        metrics.AUDIT_SEQ.labels(SITE).set_function(lambda: site_writer.seq)
+        return site_writer.site.jackpots
 
-    def _keeper(self) -> SiteKeeper:
-        if self._site is None:
+    def _require_site_writer(self) -> SiteWriter:
+        if self._site_writer is None:
             raise AssertionError("the site is read before anything is served")
-        return self._site
+        return self._site_writer
 
-    async def _open(self, name: str) -> Desk:
-        """Take a jackpot over at an epoch above the lease's and the broker's."""
+    async def _open(self, name: str) -> JackpotAdapter:
+        """Acquire a jackpot at an epoch above the lease's and the broker's."""
         probe = f"{self._topics.client_id(name)}-probe-{os.getpid()}"
-        linked = [table for table, jackpot in self._keeper().site.tables.items() if jackpot == name]
-        left = await look(self._address, self._topics, name, linked, probe)
+        linked = [table for table, jackpot in self._require_site_writer().site.tables.items() if jackpot == name]
+        retained = await read_retained(self._address, self._topics, name, linked, probe)
         database = self._database()
-        notified = self._settings.notified
-        book = await self._until_reachable(
-            partial(Book.open, database, name, owner(), seen_epoch=left.epoch, notified=notified)
+        target = self._settings.notice_target
+        journal = await self._until_reachable(
+            partial(Journal.open, database, name, owner(), seen_epoch=retained.epoch, notice_target=target)
         )
-        log.info("jackpot taken over", jackpot=name, epoch=book.chain.head.epoch, seq=book.chain.head.seq)
+        log.info("jackpot acquired", jackpot=name, epoch=journal.lease.head.epoch, seq=journal.lease.head.seq)
         checkpoint = partial(write_checkpoint, database, name, self._signer)
-        desk = Desk(self._address, self._topics, book, checkpoint, self._notice)
-        desk.take_on(left)
-        return desk
+        service = self.jackpots[name] = JackpotService(journal, checkpoint, self._wake_notices)
+        adapter = JackpotAdapter(self._address, self._topics, service)
+        adapter.take_over(retained)
+        return adapter
 
     async def _until_reachable(self, act: Callable[[], T]) -> T:
-        """A database server that is not there yet is waited for; a file that cannot be opened is an error."""
+        """Wait for a database server that is not reachable yet; a SQLite file that cannot be opened is an error."""
         wait = FIRST_WAIT_SECONDS
         while True:
             try:
@@ -208,10 +217,10 @@ class Controller:
                     raise
                 log.warning("database not reachable", problem=str(error))
             await asyncio.sleep(random.uniform(wait / 2, wait))  # noqa: S311 - spreads attempts only
-            wait = min(2 * wait, LONGEST_WAIT_SECONDS)
+            wait = min(2 * wait, MAX_WAIT_SECONDS)
 
 
-async def serve_until_told(controller: Controller, ready: Callable[[Controller], None]) -> None:
+async def serve_until_signal(controller: Controller, ready: Callable[[Controller], None]) -> None:
     """Run until SIGTERM or SIGINT, then stop cleanly."""
     serving = asyncio.create_task(controller.run(ready))
     loop = asyncio.get_running_loop()
@@ -223,14 +232,14 @@ async def serve_until_told(controller: Controller, ready: Callable[[Controller],
         log.info("stopped")
 
 
-async def _keep_folding(database: Database) -> None:
-    """Fold the store's log now and then; where it cannot be done now, it is done later, or by a commit."""
+async def _checkpoint_wal(database: Database) -> None:
+    """Copy SQLite's write-ahead log into its file every second; a failed attempt is repeated, or done by a commit."""
     while database.is_sqlite:
-        await asyncio.sleep(FOLD_SECONDS)
+        await asyncio.sleep(WAL_CHECKPOINT_SECONDS)
         try:
-            await asyncio.to_thread(database.fold)
+            await asyncio.to_thread(database.checkpoint_wal)
         except StoreError as error:
-            log.warning("log not folded", problem=str(error))
+            log.warning("write-ahead log not checkpointed", problem=str(error))
 
 
 def _stop(serving: asyncio.Task[None]) -> None:
@@ -238,10 +247,10 @@ def _stop(serving: asyncio.Task[None]) -> None:
     serving.cancel()
 
 
-def _hook(settings: Settings) -> Hook | None:
+def _webhook(settings: Settings) -> Webhook | None:
     if not settings.webhook_url:
         return None
-    return Hook.of(settings.webhook_url, settings.webhook_secrets(), settings.webhook_ca_file)
+    return Webhook.of(settings.webhook_url, settings.webhook_secrets(), settings.webhook_ca_file)
 
 
 def _order(settings: Settings, signer: Signer) -> Order:

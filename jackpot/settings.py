@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, SecretStr, ValidationError
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
-from jackpot.core.notices import Notified
+from jackpot.core.notices import NoticeTarget
 
 DEFAULT_FILE = Path("jackpot.toml")
 EMBEDDED = "embedded"
@@ -53,9 +53,9 @@ class Settings(BaseSettings):
     log_level: Literal["debug", "info", "warning", "error"] = "info"
 
     @property
-    def notified(self) -> Notified | None:
+    def notice_target(self) -> NoticeTarget | None:
         """Who is told of what happens; nobody where there is no webhook."""
-        return Notified(self.site, self.reserve_floor_cents) if self.webhook_url else None
+        return NoticeTarget(self.site, self.reserve_floor_cents) if self.webhook_url else None
 
     def webhook_secrets(self) -> str:
         """The webhook's secrets, from the setting or from its file; never to be shown."""

@@ -6,12 +6,13 @@ import secrets
 from hashlib import sha256
 from typing import Final
 
-from jackpot.core.answers import Error, Refused
-from jackpot.core.site import Operator, Site, joined_hash
+from jackpot.core.results import CommandError, Refused
+from jackpot.core.site.decide import joined_hash
+from jackpot.core.site.state import Operator, Site
 
 DAYS: Final = 365
 """How long a token is worth something, unless somebody says otherwise."""
-MOST_DAYS: Final = 3_650
+MAX_DAYS: Final = 3_650
 JOINT: Final = "."
 """Between the two halves of a manager's token, each of which another manager was told; no half has it in itself."""
 
@@ -21,7 +22,7 @@ class Expired(Refused):
 
     def __init__(self, operator: Operator) -> None:
         super().__init__(
-            Error.FORBIDDEN, f"the token of {operator.name} ended at {operator.expires_at}: a manager renews it"
+            CommandError.FORBIDDEN, f"the token of {operator.name} ended at {operator.expires_at}: a manager renews it"
         )
 
 
@@ -48,4 +49,6 @@ def operator_of(site: Site, token: str, at: str) -> Operator:
             if operator.is_expired(at):
                 raise Expired(operator)
             return operator
-    raise Refused(Error.FORBIDDEN, "this token belongs to no active operator: give one with --token or JACKPOT_TOKEN")
+    raise Refused(
+        CommandError.FORBIDDEN, "this token belongs to no active operator: give one with --token or JACKPOT_TOKEN"
+    )

@@ -11,7 +11,7 @@ from typing import Final
 
 import typer
 
-from jackpot.cli.refusals import sentence_of
+from jackpot.cli.exit_codes import sentence_of
 
 COMMANDS: Final = {
     "serve": ("serve", "serve"),

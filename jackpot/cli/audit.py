@@ -10,16 +10,16 @@ from typing import Annotated, Any
 import typer
 
 from jackpot import clock
-from jackpot.cli.opening import DEFAULT_CONFIG, ConfigFile, Opened, opened
 from jackpot.cli.output import AsCsv, AsJson, Listing, console, money, print_json
 from jackpot.cli.output import table as table_of
 from jackpot.cli.queries import Before, Limit, TableOption
-from jackpot.store import audit, queries, reports
-from jackpot.store.audit import Verified
-from jackpot.store.chain import SITE
+from jackpot.cli.site_context import DEFAULT_CONFIG, ConfigFile, Opened, opened
+from jackpot.store import queries, reports, trail_export, trail_verification
 from jackpot.store.errors import StoreError
-from jackpot.store.notes import Verifier
+from jackpot.store.hash_chain import SITE
 from jackpot.store.queries import EventFilter, Page
+from jackpot.store.signed_notes import Verifier
+from jackpot.store.trail_verification import Verified
 
 app = typer.Typer(help="The audit trail.", rich_markup_mode=None)
 report_app = typer.Typer(help="Reports.", rich_markup_mode=None)
@@ -62,12 +62,12 @@ def verify(
 ) -> int:
     """Check chains, checkpoints and everything that is rebuilt from events; exit 1 if anything is wrong."""
     if file is not None:
-        found = [audit.verify_file(file, Verifier.of(key) if key else _own_key(config))]
+        found = [trail_export.verify_file(file, Verifier.of(key) if key else _own_key(config))]
     else:
         with opened(config) as site:
             with site.database.reader() as connection:
-                chains = audit.every_chain(connection)
-            found = [audit.verify(site.database, chain, site.verifier()) for chain in chains]
+                chains = trail_verification.every_chain(connection)
+            found = [trail_verification.verify(site.database, chain, site.verifier()) for chain in chains]
     if as_json:
         print_json([row._asdict() for row in found])
     else:
@@ -90,7 +90,7 @@ def export(
     with opened(config) as site:
         name = _chain(site, chain)
         signer = site.signer()
-        events = audit.export(site.database, name, file, signer)
+        events = trail_export.export(site.database, name, file, signer)
     if as_json:
         print_json({"chain": name, "events": events, "file": str(file), "public_key": str(signer.verifier)})
         return

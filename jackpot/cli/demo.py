@@ -25,7 +25,7 @@ from hardware_sim import Broker, Floor, Operator, Rig, Shoe, ask_books
 from hardware_sim.stage import Programme, new_screen, show
 from hardware_sim.view import money, reconciliation
 from jackpot.store.errors import StoreError
-from jackpot.wire.broker import die_with_parent, free_port
+from jackpot.wire.embedded_broker import die_with_parent, free_port
 from rules import Category
 
 SITE: Final = "demo"

@@ -20,15 +20,15 @@ from cryptography import x509
 from sqlalchemy import func, select, text
 
 from jackpot import settings
-from jackpot.cli.opening import DEFAULT_CONFIG, ConfigFile, Opened, require_file
 from jackpot.cli.output import AsJson, console, print_json, table
-from jackpot.notify.hook import Hook, HookError
+from jackpot.cli.site_context import DEFAULT_CONFIG, ConfigFile, Opened, require_file
+from jackpot.notify.webhook import HookError, Webhook
 from jackpot.settings import EMBEDDED, Settings, SettingsError
 from jackpot.store import schema, tables
 from jackpot.store.database import Database, shown
 from jackpot.store.errors import StoreError, WrongSchema
-from jackpot.wire.broker import BrokerError, program
-from jackpot.wire.session import Address, AddressError
+from jackpot.wire.embedded_broker import BrokerError, program
+from jackpot.wire.mqtt_session import Address, AddressError
 
 State = Literal["ok", "warning", "wrong"]
 
@@ -250,10 +250,10 @@ def _webhook(chosen: Settings) -> Finding:
     return Finding("webhook", "ok", f"{hook.shown} takes connections")
 
 
-def _hook(chosen: Settings) -> Hook | None:
+def _hook(chosen: Settings) -> Webhook | None:
     if not chosen.webhook_url:
         return None
-    return Hook.of(chosen.webhook_url, chosen.webhook_secrets(), chosen.webhook_ca_file)
+    return Webhook.of(chosen.webhook_url, chosen.webhook_secrets(), chosen.webhook_ca_file)
 
 
 def _named(broker: str) -> str:

@@ -6,24 +6,24 @@ from typing import Annotated
 
 import typer
 
-from jackpot.cli.first import FIRST_CONFIG, OPENING_JACKPOT_CENTS, OPENING_RESERVE_CENTS
-from jackpot.cli.opening import DEFAULT_CONFIG, ConfigFile, Opened, Token, opened
+from jackpot.cli.defaults import FIRST_CONFIG, OPENING_JACKPOT_CENTS, OPENING_RESERVE_CENTS
 from jackpot.cli.output import AsJson, done
 from jackpot.cli.queries import JackpotOption
+from jackpot.cli.site_context import DEFAULT_CONFIG, ConfigFile, Opened, Token, opened
 from jackpot.clock import now
-from jackpot.core.answers import Error, Refused
 from jackpot.core.commands import CreateJackpot, LinkTable, ProposeRetirement, UnlinkTable
 from jackpot.core.decide import decide
-from jackpot.core.site import AddJackpot, AddTable
+from jackpot.core.results import CommandError, Refused
+from jackpot.core.site.commands import AddJackpot, AddTable
 from jackpot.core.state import NEW
-from jackpot.store.book import read_site
+from jackpot.store.state_tables import read_site
 from rules.instruments import DEFAULT
 
 app = typer.Typer(help="Which tables and jackpots there are.", rich_markup_mode=None)
 
 TableName = Annotated[str, typer.Argument(help="The table's id.")]
 JackpotName = Annotated[str, typer.Argument(help="The jackpot's id.")]
-Reason = Annotated[str, typer.Option(help="Why; it stays in the audit trail.")]
+WagerRejection = Annotated[str, typer.Option(help="Why; it stays in the audit trail.")]
 
 
 @app.command("add-table")
@@ -47,13 +47,18 @@ def add_table(  # noqa: PLR0913 - who, what, where
 
 @app.command("remove-table")
 def remove_table(
-    table: TableName, *, reason: Reason, token: Token, config: ConfigFile = DEFAULT_CONFIG, as_json: AsJson = False
+    table: TableName,
+    *,
+    reason: WagerRejection,
+    token: Token,
+    config: ConfigFile = DEFAULT_CONFIG,
+    as_json: AsJson = False,
 ) -> None:
     """Take a table off its jackpot, between rounds."""
     with opened(config) as site:
         name = _jackpot_of(site, table)
         if name is None:
-            raise Refused(Error.UNKNOWN_TABLE, f"the site has no table {table!r}")
+            raise Refused(CommandError.UNKNOWN_TABLE, f"the site has no table {table!r}")
         site.ask(UnlinkTable(now(), site.actor(token), table, reason), name)
     done({"table": table, "removed": True}, f"Table {table} is linked to {name} no more.", as_json=as_json)
 
@@ -74,7 +79,7 @@ def add_jackpot(  # noqa: PLR0913 - who, what, how much
     with opened(config) as site:
         actor, second = site.actor(token), site.actor(second_token)
         if not second.manages:
-            raise Refused(Error.FORBIDDEN, f"{second.name} is no manager: a new jackpot takes two")
+            raise Refused(CommandError.FORBIDDEN, f"{second.name} is no manager: a new jackpot takes two")
         opening = CreateJackpot(
             now(), actor, jackpot, rules, FIRST_CONFIG, second.name, jackpot_cents, reserve_cents
         )  # fmt: skip
@@ -90,7 +95,7 @@ def retire(  # noqa: PLR0913 - who, what, why
     jackpot: JackpotName,
     *,
     heir: Annotated[str, typer.Option(help="The jackpot that the pools' money goes on to.")],
-    reason: Reason,
+    reason: WagerRejection,
     token: Token,
     config: ConfigFile = DEFAULT_CONFIG,
     as_json: AsJson = False,

@@ -6,14 +6,14 @@ from typing import Annotated
 
 import typer
 
-from jackpot.cli.opening import DEFAULT_CONFIG, ConfigFile, Opened, OptionalToken, Token, opened
 from jackpot.cli.output import AsCsv, AsJson, Listing, done
 from jackpot.cli.queries import JackpotOption, TableOption
+from jackpot.cli.site_context import DEFAULT_CONFIG, ConfigFile, Opened, OptionalToken, Token, opened
 from jackpot.clock import in_days, now
-from jackpot.core.changes import plain_config
+from jackpot.core.administration import plain_config
 from jackpot.core.commands import Actor, Approve, ProposeAdjustment, ProposeConfig, Role, Withdraw
 from jackpot.core.ledger import Account
-from jackpot.core.site import (
+from jackpot.core.site.commands import (
     KEYHOLDER,
     AddOperator,
     ApproveManager,
@@ -22,11 +22,11 @@ from jackpot.core.site import (
     RevokeOperator,
     WithdrawManager,
 )
-from jackpot.store.audit import verify
-from jackpot.store.book import read_jackpot, read_site
-from jackpot.store.chain import SITE
 from jackpot.store.errors import StoreError
-from jackpot.tokens import DAYS, MOST_DAYS, new_token, token_hash
+from jackpot.store.hash_chain import SITE
+from jackpot.store.state_tables import read_jackpot, read_site
+from jackpot.store.trail_verification import verify
+from jackpot.tokens import DAYS, MAX_DAYS, new_token, token_hash
 from rules.prizes import FixedFrom
 
 operator_app = typer.Typer(help="Operators.", rich_markup_mode=None)
@@ -34,8 +34,8 @@ config_app = typer.Typer(help="Approved configurations.", rich_markup_mode=None)
 adjustment_app = typer.Typer(help="Moving money by hand, by two managers.", rich_markup_mode=None)
 
 Name = Annotated[str, typer.Argument(help="The operator's name.")]
-Reason = Annotated[str, typer.Option(help="Why; it stays in the audit trail.")]
-Days = Annotated[int, typer.Option(min=1, max=MOST_DAYS, help="How many days the token is worth something.")]
+WagerRejection = Annotated[str, typer.Option(help="Why; it stays in the audit trail.")]
+Days = Annotated[int, typer.Option(min=1, max=MAX_DAYS, help="How many days the token is worth something.")]
 Number = Annotated[int, typer.Argument(help="The proposal's number.")]
 
 
@@ -123,7 +123,7 @@ def approve_manager(
 
 @operator_app.command("withdraw")
 def withdraw_manager(
-    name: Name, *, reason: Reason, token: Token, config: ConfigFile = DEFAULT_CONFIG, as_json: AsJson = False
+    name: Name, *, reason: WagerRejection, token: Token, config: ConfigFile = DEFAULT_CONFIG, as_json: AsJson = False
 ) -> None:
     """Take a manager who waits for approval off the list."""
     with opened(config) as site:
@@ -133,7 +133,7 @@ def withdraw_manager(
 
 @operator_app.command("revoke")
 def revoke_operator(
-    name: Name, *, reason: Reason, token: Token, config: ConfigFile = DEFAULT_CONFIG, as_json: AsJson = False
+    name: Name, *, reason: WagerRejection, token: Token, config: ConfigFile = DEFAULT_CONFIG, as_json: AsJson = False
 ) -> None:
     """Take an operator's access away, for good."""
     with opened(config) as site:
@@ -180,7 +180,7 @@ def show_proposals(
 @config_app.command("propose")
 def propose_config(  # noqa: PLR0913 - one option for each value of a configuration
     *,
-    reason: Reason,
+    reason: WagerRejection,
     token: Token,
     wager_cents: Annotated[int | None, typer.Option(help="The wager.")] = None,
     jackpot_bps: Annotated[int | None, typer.Option(help="The jackpot's share.")] = None,
@@ -214,7 +214,7 @@ def propose_adjustment(  # noqa: PLR0913 - one option for each part of an adjust
     target: Annotated[Account, typer.Argument(help="To this account; house_advance repays advances.")],
     amount_cents: Annotated[int, typer.Argument(min=1, help="How much.")],
     *,
-    reason: Reason,
+    reason: WagerRejection,
     token: Token,
     table: TableOption = None,
     played: Annotated[int | None, typer.Option("--round", help="The round it corrects.")] = None,
@@ -250,7 +250,7 @@ def approve(
 def withdraw(  # noqa: PLR0913 - who, what, why, where
     number: Number,
     *,
-    reason: Reason,
+    reason: WagerRejection,
     token: Token,
     config: ConfigFile = DEFAULT_CONFIG,
     jackpot: JackpotOption = None,

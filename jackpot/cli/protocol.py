@@ -8,7 +8,7 @@ import typer
 
 from jackpot.cli.output import AsJson, console, print_json, table
 from jackpot.wire.asyncapi import document
-from jackpot.wire.catalogue import QOS, ROOT, TOPICS, Topic
+from jackpot.wire.protocol import QOS, ROOT, TOPICS, Topic
 
 
 def protocol(

@@ -6,15 +6,15 @@ from typing import Annotated
 
 import typer
 
-from jackpot.cli.opening import DEFAULT_CONFIG, ConfigFile, opened
 from jackpot.cli.output import AsCsv, AsJson, Listing
+from jackpot.cli.site_context import DEFAULT_CONFIG, ConfigFile, opened
 from jackpot.store import queries
 from jackpot.store.queries import Page
 
 JackpotOption = Annotated[str | None, typer.Option("--jackpot", help="Only this jackpot.")]
 TableOption = Annotated[str | None, typer.Option("--table", help="Only this table.")]
 Before = Annotated[int | None, typer.Option(min=1, help="Go on below this seq: the last one of the page before.")]
-Limit = Annotated[int, typer.Option(min=1, max=queries.MOST_ROWS, help="Rows on a page.")]
+Limit = Annotated[int, typer.Option(min=1, max=queries.MAX_ROWS, help="Rows on a page.")]
 
 
 def pools(*, config: ConfigFile = DEFAULT_CONFIG, as_json: AsJson = False, as_csv: AsCsv = False) -> None:

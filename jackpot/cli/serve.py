@@ -10,11 +10,11 @@ from typing import Final
 import structlog
 
 from jackpot import logs, settings
-from jackpot.app import Controller, serve_until_told
-from jackpot.cli.opening import DEFAULT_CONFIG, ConfigFile, opened
+from jackpot.app import Controller, serve_until_signal
+from jackpot.cli.site_context import DEFAULT_CONFIG, ConfigFile, opened
 from jackpot.settings import EMBEDDED, Settings
-from jackpot.store.notes import Signer
-from jackpot.wire.broker import EmbeddedBroker
+from jackpot.store.signed_notes import Signer
+from jackpot.wire.embedded_broker import EmbeddedBroker
 
 SWITCH_SECONDS: Final = 0.0005
 """How soon the writer's thread gets its turn after each call into the database; Python's own is 25 times as long."""
@@ -40,7 +40,7 @@ def serve(*, config: ConfigFile = DEFAULT_CONFIG) -> None:
 
 
 async def _serve(chosen: Settings, signer: Signer, broker: str) -> None:
-    await serve_until_told(Controller(chosen, signer, broker), lambda _: _ready(broker))
+    await serve_until_signal(Controller(chosen, signer, broker), lambda _: _ready(broker))
 
 
 async def _serve_beside(own: EmbeddedBroker, chosen: Settings, signer: Signer) -> None:

@@ -10,27 +10,30 @@ from typing import Annotated, Any, Final
 import typer
 
 from jackpot import settings
-from jackpot.cli.first import FIRST_CONFIG, OPENING_JACKPOT_CENTS, OPENING_RESERVE_CENTS
-from jackpot.cli.opening import DEFAULT_CONFIG, ConfigFile, Opened, opened
+from jackpot.cli.defaults import FIRST_CONFIG, OPENING_JACKPOT_CENTS, OPENING_RESERVE_CENTS
 from jackpot.cli.output import AsJson, console, print_json, table
+from jackpot.cli.site_context import DEFAULT_CONFIG, ConfigFile, Opened, opened
 from jackpot.clock import in_days, now
-from jackpot.core.answers import Refused
 from jackpot.core.commands import Actor, Command, CreateJackpot, LinkTable, Role
 from jackpot.core.decide import decide
 from jackpot.core.evolve import evolve
-from jackpot.core.site import INSTALLER, AddJackpot, AddOperator, AddTable, Operator, Site, decide_site
+from jackpot.core.results import Refused
+from jackpot.core.site.commands import INSTALLER, AddJackpot, AddOperator, AddTable
+from jackpot.core.site.decide import decide_site
+from jackpot.core.site.state import Operator, Site
 from jackpot.core.state import NEW
+from jackpot.engine.journal import Journal
+from jackpot.engine.site_journal import SiteJournal
 from jackpot.identity import owner
 from jackpot.settings import Settings, SettingsError
 from jackpot.store import backup as copies
-from jackpot.store.audit import write_checkpoint
-from jackpot.store.book import Book, SiteBook
-from jackpot.store.chain import SITE
+from jackpot.store.checkpoints import write_checkpoint
 from jackpot.store.database import Database, shown
 from jackpot.store.errors import StoreError
-from jackpot.store.notes import Signer
+from jackpot.store.hash_chain import SITE
 from jackpot.store.schema import migrate as bring_to_head
-from jackpot.tokens import DAYS, MOST_DAYS, new_token, token_hash
+from jackpot.store.signed_notes import Signer
+from jackpot.tokens import DAYS, MAX_DAYS, new_token, token_hash
 from rules.instruments import DEFAULT
 
 MANAGERS: Final = ("manager1", "manager2")
@@ -46,7 +49,7 @@ def init(  # noqa: PLR0913 - one option for each thing a site is made of
     boxes: Annotated[int, typer.Option(min=1, max=20, help="Boxes at each table.")] = 7,
     broker: Annotated[str, typer.Option(help="The MQTT broker.")] = "mqtt://127.0.0.1:1883",
     database: Annotated[str, typer.Option(help="sqlite:///file.db or postgresql://…")] = "sqlite:///jackpot.db",
-    days: Annotated[int, typer.Option(min=1, max=MOST_DAYS, help="How many days the managers' tokens last.")] = DAYS,
+    days: Annotated[int, typer.Option(min=1, max=MAX_DAYS, help="How many days the managers' tokens last.")] = DAYS,
     as_json: AsJson = False,
 ) -> None:
     """Make a site: configuration, key, schema, two managers, a jackpot with its tables. Asks nothing."""
@@ -165,22 +168,22 @@ def _undone_on_failure(made: Settings, config: Path) -> Iterator[None]:
 def _fill(database: Database, jackpot: str, planned: list[Command], days: int) -> dict[str, str]:
     """The schema, the two managers, the jackpot and its tables; says the tokens."""
     bring_to_head(database)
-    site = SiteBook.open(database, owner())
+    site = SiteJournal.open(database, owner())
     if site.site.operators:
         raise StoreError(f"{shown(database.url)} holds a site already: init needs an empty database")
     tokens = {name: new_token() for name in MANAGERS}
     for name, token in tokens.items():
-        site.ask(AddOperator(now(), INSTALLER, name, Role.MANAGER, token_hash(token), in_days(days)))
-    site.ask(AddJackpot(now(), FIRST, jackpot))
-    book = Book.open(database, jackpot, owner())
-    for outcome in book.ask(planned):
+        site.execute(AddOperator(now(), INSTALLER, name, Role.MANAGER, token_hash(token), in_days(days)))
+    site.execute(AddJackpot(now(), FIRST, jackpot))
+    journal = Journal.open(database, jackpot, owner())
+    for outcome in journal.execute(planned):
         if isinstance(outcome, Refused):
             raise outcome
     for command in planned:
         if isinstance(command, LinkTable):
-            site.ask(AddTable(now(), FIRST, command.table, jackpot))
-    book.chain.release()
-    site.chain.release()
+            site.execute(AddTable(now(), FIRST, command.table, jackpot))
+    journal.lease.release()
+    site.lease.release()
     database.close()
     return tokens
 

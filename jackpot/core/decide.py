@@ -6,14 +6,14 @@ import json
 from collections.abc import Callable
 from typing import Final, Protocol, cast
 
-from jackpot.core import changes, commands, rounds, wagers
-from jackpot.core.answers import Decision, Error, Reason, Refused
+from jackpot.core import administration, commands, rounds, wagers
 from jackpot.core.commands import Command, Identified
+from jackpot.core.results import CommandError, Decision, Refused, WagerRejection
 from jackpot.core.state import Jackpot, Table
-from jackpot.core.texts import can_be_kept
+from jackpot.core.text import is_storable
 from rules import RulesError
 
-MOST_COMMANDS: Final = 1_000
+MAX_COMMANDS: Final = 1_000
 """Commands of one table from one opening to the next: more than any round can need."""
 WHOLE: Final = "jackpot"
 """The scope of an id that is not a table's, as the event that carries it says."""
@@ -35,20 +35,20 @@ _OF_A_TABLE: Final[dict[type, Callable[..., Decision]]] = {
     commands.VoidRound: rounds.void_round,
 }
 _OF_A_TABLE_ALONE: Final[dict[type, Callable[..., Decision]]] = {
-    commands.ReportMalfunction: changes.report_malfunction,
-    commands.ResumeTable: changes.resume_table,
-    commands.SetMode: changes.set_mode,
+    commands.ReportMalfunction: administration.report_malfunction,
+    commands.ResumeTable: administration.resume_table,
+    commands.SetMode: administration.set_mode,
 }
 _OF_THE_JACKPOT: Final[dict[type, Callable[..., Decision]]] = {
-    commands.CreateJackpot: changes.create_jackpot,
-    commands.RecordShown: changes.record_shown,
-    commands.LinkTable: changes.link_table,
-    commands.UnlinkTable: changes.unlink_table,
-    commands.ProposeRetirement: changes.propose_retirement,
-    commands.ProposeConfig: changes.propose_config,
-    commands.ProposeAdjustment: changes.propose_adjustment,
-    commands.Approve: changes.approve,
-    commands.Withdraw: changes.withdraw,
+    commands.CreateJackpot: administration.create_jackpot,
+    commands.RecordShown: administration.record_shown,
+    commands.LinkTable: administration.link_table,
+    commands.UnlinkTable: administration.unlink_table,
+    commands.ProposeRetirement: administration.propose_retirement,
+    commands.ProposeConfig: administration.propose_config,
+    commands.ProposeAdjustment: administration.propose_adjustment,
+    commands.Approve: administration.approve,
+    commands.Withdraw: administration.withdraw,
 }
 
 
@@ -60,9 +60,9 @@ def decide(jackpot: Jackpot, asked: Command | Identified) -> Decision:
     try:
         decision = _carry_out(jackpot, asked)
     except RulesError as error:
-        raise Refused(Error.MAKES_NO_SENSE, str(error)) from None
+        raise Refused(CommandError.CONFLICT, str(error)) from None
     if cast("Command", asked).actor.role is commands.Role.AUDITOR:
-        raise Refused(Error.FORBIDDEN, "an auditor reads and never acts")
+        raise Refused(CommandError.FORBIDDEN, "an auditor reads and never acts")
     return decision
 
 
@@ -71,8 +71,8 @@ def _require_texts(asked: Command | Identified) -> None:
     if type(asked) is commands.PlaceWager and (asked.table + asked.wager_id).isascii() and "\0" not in asked.wager_id:
         return  # there are many of these, and their table is one that we know
     for value in asked:
-        if type(value) is str and not can_be_kept(value):
-            code = Reason.MALFORMED if type(asked) is commands.PlaceWager else Error.MALFORMED
+        if type(value) is str and not is_storable(value):
+            code = WagerRejection.MALFORMED if type(asked) is commands.PlaceWager else CommandError.MALFORMED
             raise Refused(code, f"this text cannot be kept: {ascii(value)[:60]}")
 
 
@@ -82,7 +82,7 @@ def _carry_out(jackpot: Jackpot, asked: Command | Identified) -> Decision:
         wager = cast("commands.PlaceWager", asked)
         return wagers.place_wager(jackpot, _table(jackpot, wager), wager)
     if not jackpot.id and kind is not commands.CreateJackpot:
-        raise Refused(Error.MAKES_NO_SENSE, "the jackpot has not been created yet")
+        raise Refused(CommandError.CONFLICT, "the jackpot has not been created yet")
     if kind in _OF_THE_JACKPOT:
         return _OF_THE_JACKPOT[kind](jackpot, asked)
     table = _table(jackpot, cast("OfATable", asked))
@@ -104,8 +104,10 @@ def _once(jackpot: Jackpot, asked: Identified) -> Decision:
     if repeated is not None:
         return repeated
     table = _table(jackpot, command)
-    if len(table.commands) >= MOST_COMMANDS and type(asked.command) in _REPEATABLE:
-        raise Refused(Error.WRONG_PHASE, f"table {table.id} has had {MOST_COMMANDS} commands since its round opened")
+    if len(table.commands) >= MAX_COMMANDS and type(asked.command) in _REPEATABLE:
+        raise Refused(
+            CommandError.WRONG_PHASE, f"table {table.id} has had {MAX_COMMANDS} commands since its round opened"
+        )
     return _marked(asked, decide(jackpot, asked.command))
 
 
@@ -120,7 +122,7 @@ def _repeated(asked: Identified, known: tuple[str, str] | None) -> Decision | No
         return None
     digest, answer = known
     if digest != asked.digest:
-        raise Refused(Error.COMMAND_ID_REUSED, f"command {asked.command_id} was carried out with other content")
+        raise Refused(CommandError.COMMAND_ID_REUSED, f"command {asked.command_id} was carried out with other content")
     return Decision((), json.loads(answer))
 
 
@@ -145,6 +147,6 @@ class OfATable(Protocol):
 def _table(jackpot: Jackpot, asked: OfATable) -> Table:
     table = jackpot.tables.get(asked.table)
     if table is None or table.unlinked:
-        code = Reason.UNKNOWN_BOX if type(asked) is commands.PlaceWager else Error.UNKNOWN_TABLE
+        code = WagerRejection.UNKNOWN_BOX if type(asked) is commands.PlaceWager else CommandError.UNKNOWN_TABLE
         raise Refused(code, f"no table {asked.table} is linked to the jackpot {jackpot.id}")
     return table

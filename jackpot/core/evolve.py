@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from jackpot.core.changes import config_of
+from jackpot.core.administration import config_of
 from jackpot.core.events import Event, EventType
 from jackpot.core.ledger import posted
 from jackpot.core.settlement import flows_of
@@ -20,14 +20,18 @@ from jackpot.core.state import (
     Proposal,
     Round,
     Table,
-    Wager,
     WagerStatus,
     wager_key,
 )
+from jackpot.core.wager_batch import WagerBatch
 
 
 def evolve(jackpot: Jackpot, event: Event) -> Jackpot:
-    """The jackpot after this event."""
+    """Return the jackpot after this event."""
+    if event.type is EventType.WAGER_ACCEPTED:
+        batch = WagerBatch(jackpot)
+        batch.post(event)
+        return batch.finish()
     balances = posted(jackpot.balances, event.transfers) if event.transfers else jackpot.balances
     change = _OF_THE_JACKPOT.get(event.type)
     if change is not None:
@@ -40,13 +44,10 @@ def evolve(jackpot: Jackpot, event: Event) -> Jackpot:
     totals = jackpot.split_totals
     if split_cents:
         totals = {**totals, split_version: totals[split_version] + split_cents}
-    tables = {**jackpot.tables, table.id: table}
-    return Jackpot._make((*jackpot[:_TOTALS], totals, balances, tables, *jackpot[_TOTALS + 3 :]))
+    return jackpot._replace(split_totals=totals, balances=balances).with_table(table)
 
 
-_TOTALS: Final = Jackpot._fields.index("split_totals")
-"""Where split totals, balances and tables stand, side by side: they change with every wager, quicker without names."""
-MOST_CONFIGS: Final = 50
+MAX_CONFIGS: Final = 50
 """How many configurations the state remembers, beside those in use; the audit trail remembers them all."""
 
 Changed = tuple[Table, int, int]
@@ -84,7 +85,7 @@ def _config_approved(jackpot: Jackpot, event: Event) -> Jackpot:
     config = config_of(event.data["config"])
     configs = {**jackpot.configs, config.version: config}
     in_use = {table.round.config_version for table in jackpot.tables.values() if table.round}
-    kept = {*sorted(configs)[-MOST_CONFIGS:], *in_use}
+    kept = {*sorted(configs)[-MAX_CONFIGS:], *in_use}
     totals = {**jackpot.split_totals, config.version: 0}
     return _proposal_done(jackpot, event)._replace(
         version=config.version,
@@ -102,22 +103,6 @@ def _opened(_jackpot: Jackpot, table: Table, event: Event) -> Changed:
     number = event.round or 0
     opened = Round(number, event.data["config_version"])
     return table._replace(phase=Phase.OPEN, number=number, round=opened, commands={}), 0, 0
-
-
-def _accepted(_jackpot: Jackpot, table: Table, event: Event) -> Changed:
-    played, data = _round(table), event.data
-    wager = Wager(
-        data["box"],
-        data["wager_id"],
-        event.round or 0,
-        data["amount_cents"],
-        data["jackpot_cents"],
-        data["reserve_cents"],
-    )
-    wagers = {**played.wagers, wager_key(wager.box, wager.wager_id): wager}
-    pooled = wager.jackpot_cents + wager.reserve_cents
-    playing = Round._make((played.number, played.config_version, wagers, *played[3:]))
-    return table._replace(round=playing), played.config_version, pooled
 
 
 def _closed(_jackpot: Jackpot, table: Table, _event: Event) -> Changed:
@@ -233,7 +218,6 @@ _OF_THE_JACKPOT: Final[dict[EventType, Callable[[Jackpot, Event], Jackpot]]] = {
 }
 _OF_A_TABLE: Final[dict[EventType, Callable[[Jackpot, Table, Event], Changed]]] = {
     EventType.ROUND_OPENED: _opened,
-    EventType.WAGER_ACCEPTED: _accepted,
     EventType.WAGERS_CLOSED: _closed,
     EventType.HAND_FOLDED: _folded,
     EventType.HAND_UNFOLDED: _unfolded,

@@ -51,19 +51,24 @@ NOTHING: Final[Balances] = dict.fromkeys(Account, 0)
 
 
 def posted(balances: Balances, transfers: Iterable[Transfer]) -> Balances:
-    """The balances after these transfers; an account that must not go below zero never does."""
+    """Return the balances after these transfers."""
     after = dict(balances)
-    for source, target, amount, _ in transfers:
-        if amount <= 0 or source == target:
-            raise AssertionError(f"a transfer moves money: {source} to {target}, {amount} cents")
-        after[source] -= amount
-        after[target] += amount
-    require_sound(after)
+    post(after, transfers)
+    require_not_negative(after)
     return after
 
 
-def require_sound(balances: Balances) -> None:
-    """An account that must not go below zero never does."""
+def post(balances: dict[Account, int], transfers: Iterable[Transfer]) -> None:
+    """Add these transfers to balances that the caller owns."""
+    for source, target, amount, _ in transfers:
+        if amount <= 0 or source == target:
+            raise AssertionError(f"a transfer moves money: {source} to {target}, {amount} cents")
+        balances[source] -= amount
+        balances[target] += amount
+
+
+def require_not_negative(balances: Balances) -> None:
+    """Raise `AssertionError` if an account is below zero that must not be."""
     for account in NEVER_NEGATIVE:
         if balances[account] < 0:
             raise AssertionError(f"the account {account} would hold {balances[account]} cents")

@@ -29,7 +29,7 @@ class Notice(NamedTuple):
     data: Mapping[str, Any]
 
 
-class Notified(NamedTuple):
+class NoticeTarget(NamedTuple):
     """Who is told, and from where on the reserve pool is too low; a floor of 0 is none."""
 
     site: str

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from jackpot.core.answers import Decision, Error, Refused
 from jackpot.core.commands import (
     Actor,
     CloseWagers,
@@ -22,6 +21,7 @@ from jackpot.core.commands import (
 )
 from jackpot.core.events import Event, EventType
 from jackpot.core.ledger import POOLS, Account, Kind, Purse, Transfer, payers
+from jackpot.core.results import CommandError, Decision, Refused
 from jackpot.core.settlement import BOOMERANG, flows_of, prize_alone, settle
 from jackpot.core.state import (
     Declaration,
@@ -44,7 +44,7 @@ def open_round(jackpot: Jackpot, table: Table, asked: OpenRound) -> Decision:
     """Open the next round for wagers, under the configuration in force."""
     if table.suspended:
         raise Refused(
-            Error.TABLE_SUSPENDED, f"table {table.id} is suspended ({table.suspended}): a supervisor resumes it"
+            CommandError.TABLE_SUSPENDED, f"table {table.id} is suspended ({table.suspended}): a supervisor resumes it"
         )
     if table.phase is not Phase.IDLE:
         raise _wrong_phase(table, "a round is open already")
@@ -86,7 +86,7 @@ def declare(jackpot: Jackpot, table: Table, asked: Declare) -> Decision:
     played = _require(table, asked.round, Phase.CLOSED)
     _require_wager(table, played, asked.box)
     if asked.box in played.folded:
-        raise Refused(Error.FOLDED, f"box {asked.box} has folded: take the fold back first")
+        raise Refused(CommandError.FOLDED, f"box {asked.box} has folded: take the fold back first")
     cards = _require_cards(played, {asked.box: asked.cards})[asked.box]
     displayed = jackpot.meter_cents if asked.displayed_cents is None else asked.displayed_cents
     declaration = Declaration(cards, displayed)
@@ -173,7 +173,7 @@ def void_hands(jackpot: Jackpot, table: Table, asked: VoidHands) -> Decision:
     _require_reason(asked.reason)
     played = _require_voidable(table, asked.round, asked.actor, (Phase.OPEN, Phase.CLOSED))
     if not asked.boxes or len(set(asked.boxes)) != len(asked.boxes):
-        raise Refused(Error.MALFORMED, "name the boxes that are void, each of them once")
+        raise Refused(CommandError.MALFORMED, "name the boxes that are void, each of them once")
     purse, events, returned = Purse(jackpot.balances, Kind.VOID), [], 0
     for box in asked.boxes:
         wager, before = _require_wager(table, played, box), len(purse.transfers)
@@ -200,18 +200,18 @@ def void_round(jackpot: Jackpot, table: Table, asked: VoidRound) -> Decision:
 
 def _require_reason(reason: str) -> None:
     if not reason.strip():
-        raise Refused(Error.MALFORMED, "this needs a reason: it stays in the audit trail")
+        raise Refused(CommandError.MALFORMED, "this needs a reason: it stays in the audit trail")
 
 
 def require_supervisor(actor: Actor) -> None:
     """Confirming, correcting, resuming and late voids are supervisors' acts."""
     if not actor.supervises:
-        raise Refused(Error.FORBIDDEN, f"{actor.name} may not do this: it is a supervisor's act")
+        raise Refused(CommandError.FORBIDDEN, f"{actor.name} may not do this: it is a supervisor's act")
 
 
 def _wrong_round(table: Table, number: int) -> Refused:
     at = f"is at round {table.number}, not {number}" if table.round else "has not played a round yet"
-    return Refused(Error.WRONG_ROUND, f"table {table.id} {at}")
+    return Refused(CommandError.WRONG_ROUND, f"table {table.id} {at}")
 
 
 def _require(table: Table, number: int, phase: Phase) -> Round:
@@ -228,22 +228,22 @@ def _require_voidable(table: Table, number: int, actor: Actor, phases: tuple[Pha
     if number != table.number or table.round is None:
         raise _wrong_round(table, number)
     if table.phase in (Phase.CLOSED, Phase.PENDING) and not actor.supervises:
-        raise Refused(Error.NEEDS_SUPERVISOR, "from the first card on, a void is a supervisor's act")
+        raise Refused(CommandError.NEEDS_SUPERVISOR, "from the first card on, a void is a supervisor's act")
     if table.phase not in phases:
         raise _wrong_phase(table, "there is nothing to void")
     return table.round
 
 
 def _wrong_phase(table: Table, why: str) -> Refused:
-    return Refused(Error.WRONG_PHASE, f"round {table.number} of table {table.id} is {table.phase}: {why}")
+    return Refused(CommandError.WRONG_PHASE, f"round {table.number} of table {table.id} is {table.phase}: {why}")
 
 
 def _require_wager(table: Table, played: Round, box: int) -> Wager:
     if not 1 <= box <= table.boxes:
-        raise Refused(Error.UNKNOWN_BOX, f"table {table.id} has boxes 1 to {table.boxes}, and no box {box}")
+        raise Refused(CommandError.UNKNOWN_BOX, f"table {table.id} has boxes 1 to {table.boxes}, and no box {box}")
     wager = played.standing(box)
     if wager is None:
-        raise Refused(Error.NO_WAGER, f"box {box} has no jackpot wager on round {played.number}")
+        raise Refused(CommandError.NO_WAGER, f"box {box} has no jackpot wager on round {played.number}")
     return wager
 
 
@@ -255,13 +255,15 @@ def _require_cards(played: Round, hands: Mapping[int, Iterable[str]]) -> dict[in
         try:
             found[box] = tuple(str(card) for card in game.hand(list(names)).given)
         except RulesError as error:
-            raise Refused(Error.WRONG_CARDS, f"box {box}: {error}") from None
+            raise Refused(CommandError.WRONG_CARDS, f"box {box}: {error}") from None
     others = {box: told.cards for box, told in played.declared.items() if box not in found}
     holder: dict[str, int] = {}
     for box, cards in [*others.items(), *found.items()]:
         for card in cards:
             if card in holder:
-                raise Refused(Error.CARD_ALREADY_DECLARED, f"{card} is declared by box {holder[card]} and by box {box}")
+                raise Refused(
+                    CommandError.CARD_ALREADY_DECLARED, f"{card} is declared by box {holder[card]} and by box {box}"
+                )
             holder[card] = box
     return found
 
@@ -269,13 +271,13 @@ def _require_cards(played: Round, hands: Mapping[int, Iterable[str]]) -> dict[in
 def _with_true_hands(table: Table, played: Round, hands: Mapping[int, tuple[str, ...] | None]) -> Round:
     """The round with each named hand as it truly was, or with none."""
     if not hands:
-        raise Refused(Error.MALFORMED, "a correction names at least one box")
+        raise Refused(CommandError.MALFORMED, "a correction names at least one box")
     for box in hands:
         _require_wager(table, played, box)
         if box in played.folded:
-            raise Refused(Error.FOLDED, f"box {box} folded, and a fold wins nothing")
+            raise Refused(CommandError.FOLDED, f"box {box} folded, and a fold wins nothing")
         if box not in played.declared:
-            raise Refused(Error.MAKES_NO_SENSE, f"box {box} was not declared before the lock, so it cannot win")
+            raise Refused(CommandError.CONFLICT, f"box {box} was not declared before the lock, so it cannot win")
     without = {box: told for box, told in played.declared.items() if box not in hands}
     true_cards = _require_cards(
         played._replace(declared=without), {box: cards for box, cards in hands.items() if cards is not None}

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-from jackpot.core.changes import config_of, plain_config
+from jackpot.core.administration import config_of, plain_config
 from jackpot.core.ledger import Account
 from jackpot.core.state import (
     Declaration,

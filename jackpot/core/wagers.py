@@ -4,22 +4,24 @@ from __future__ import annotations
 
 from typing import Final
 
-from jackpot.core.answers import Decision, Reason, Refused
 from jackpot.core.commands import PlaceWager
 from jackpot.core.events import Event, EventType
 from jackpot.core.ledger import Account, Kind, Transfer
+from jackpot.core.results import Decision, Refused, WagerRejection
 from jackpot.core.settlement import BOOMERANG
 from jackpot.core.state import Jackpot, Phase, Table, Wager, WagerStatus, wager_key
 from rules.prizes import split
 
-MOST_WAGERS: Final = 1_000
+MAX_WAGERS: Final = 1_000
 """Wagers of one round, voided ones included: more than any table can need."""
 
 
 def place_wager(jackpot: Jackpot, table: Table, asked: PlaceWager) -> Decision:
     """Accept a wager, or say why not; a repeat of an accepted one is answered again and posted once."""
     if not 1 <= asked.box <= table.boxes:
-        raise Refused(Reason.UNKNOWN_BOX, f"table {table.id} has boxes 1 to {table.boxes}, and no box {asked.box}")
+        raise Refused(
+            WagerRejection.UNKNOWN_BOX, f"table {table.id} has boxes 1 to {table.boxes}, and no box {asked.box}"
+        )
     known = _known(table, asked)
     if known is not None:
         return _again(known, asked)
@@ -36,7 +38,7 @@ def _again(known: Wager, asked: PlaceWager) -> Decision:
     """The same content gets the same answer for ever; any other content is refused."""
     if not asked.ante or (known.round, known.amount_cents) != (asked.round, asked.amount_cents):
         raise Refused(
-            Reason.WAGER_ID_REUSED,
+            WagerRejection.WAGER_ID_REUSED,
             f"wager {asked.wager_id} was accepted with other content: round {known.round}, {known.amount_cents} cents",
         )
     if known.status is WagerStatus.RETURNED:
@@ -47,24 +49,28 @@ def _again(known: Wager, asked: PlaceWager) -> Decision:
 def _require_acceptable(jackpot: Jackpot, table: Table, asked: PlaceWager) -> None:
     """The reasons of the protocol, in its order."""
     if table.suspended:
-        raise Refused(Reason.TABLE_SUSPENDED, f"table {table.id} is suspended: {table.suspended}")
+        raise Refused(WagerRejection.TABLE_SUSPENDED, f"table {table.id} is suspended: {table.suspended}")
     if table.tournament and table.restricted:
-        raise Refused(Reason.TOURNAMENT, f"the tournament at table {table.id} takes no jackpot wagers")
+        raise Refused(WagerRejection.TOURNAMENT, f"the tournament at table {table.id} takes no jackpot wagers")
     if table.phase is Phase.IDLE or table.round is None:
-        raise Refused(Reason.NO_OPEN_ROUND, f"table {table.id} has no round open")
+        raise Refused(WagerRejection.NO_OPEN_ROUND, f"table {table.id} has no round open")
     if asked.round != table.number:
-        raise Refused(Reason.STALE_ROUND, f"table {table.id} plays round {table.number}, not {asked.round}")
+        raise Refused(WagerRejection.STALE_ROUND, f"table {table.id} plays round {table.number}, not {asked.round}")
     if table.phase is not Phase.OPEN:
-        raise Refused(Reason.WAGERS_CLOSED, f"wagers on round {table.number} of table {table.id} are closed")
+        raise Refused(WagerRejection.WAGERS_CLOSED, f"wagers on round {table.number} of table {table.id} are closed")
     if not asked.ante:
-        raise Refused(Reason.NO_ANTE, f"box {asked.box} has no ante, so no jackpot wager")
+        raise Refused(WagerRejection.NO_ANTE, f"box {asked.box} has no ante, so no jackpot wager")
     wager_cents = jackpot.configs[table.round.config_version].wager_cents
     if asked.amount_cents != wager_cents:
-        raise Refused(Reason.WRONG_AMOUNT, f"the wager is {wager_cents} cents and not {asked.amount_cents}")
+        raise Refused(WagerRejection.WRONG_AMOUNT, f"the wager is {wager_cents} cents and not {asked.amount_cents}")
     if table.round.standing(asked.box) is not None:
-        raise Refused(Reason.BOX_ALREADY_WAGERED, f"box {asked.box} has wagered on round {table.number} already")
-    if len(table.round.wagers) >= MOST_WAGERS:
-        raise Refused(Reason.BOX_ALREADY_WAGERED, f"round {table.number} has seen {MOST_WAGERS} wagers: void the round")
+        raise Refused(
+            WagerRejection.BOX_ALREADY_WAGERED, f"box {asked.box} has wagered on round {table.number} already"
+        )
+    if len(table.round.wagers) >= MAX_WAGERS:
+        raise Refused(
+            WagerRejection.BOX_ALREADY_WAGERED, f"round {table.number} has seen {MAX_WAGERS} wagers: void the round"
+        )
 
 
 def _accepted(jackpot: Jackpot, table: Table, asked: PlaceWager) -> Event:

@@ -11,13 +11,14 @@ from typing import Final
 from sqlalchemy import Connection, Table, select
 
 from jackpot.store import tables
-from jackpot.store.audit import verify, write_checkpoint
+from jackpot.store.checkpoints import write_checkpoint
 from jackpot.store.database import Database, shown
 from jackpot.store.errors import StoreError
-from jackpot.store.flight import copy_rows
-from jackpot.store.line import Rows, SqliteLine
-from jackpot.store.notes import Signer, Verifier
+from jackpot.store.postgres_connection import copy_rows
 from jackpot.store.schema import migrate, require_head
+from jackpot.store.signed_notes import Signer, Verifier
+from jackpot.store.trail_verification import verify
+from jackpot.store.write_connection import Rows, SqliteWriteConnection
 
 _AT_ONCE: Final = 5_000
 _ORDER: Final = (
@@ -92,7 +93,7 @@ def _copy(source: Database, target: Database) -> None:
 
 
 def _insert_rows(connection: Connection, table: Table, rows: Rows) -> None:
-    SqliteLine.of(connection).insert(table, rows)
+    SqliteWriteConnection.of(connection).insert(table, rows)
 
 
 def _verified(database: Database, verifier: Verifier) -> dict[str, int]:

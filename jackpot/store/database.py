@@ -18,8 +18,8 @@ from sqlalchemy.exc import TimeoutError as NoneFreeError
 from sqlalchemy.pool import PoolProxiedConnection
 
 from jackpot.store.errors import Rejected, StoreError, Unreachable
-from jackpot.store.flight import Flight
-from jackpot.store.line import MOST_STATEMENTS, Line, SqliteLine
+from jackpot.store.postgres_connection import PostgresWriteConnection
+from jackpot.store.write_connection import MAX_STATEMENTS, SqliteWriteConnection, WriteConnection
 
 READERS: Final = 5
 FREE_SECONDS: Final = 10
@@ -47,12 +47,12 @@ class Database:
         self.url = _checked(url)
         self.is_sqlite = self.url.startswith("sqlite")
         self.writing = self._engine(2, "BEGIN IMMEDIATE", WRITER_CACHE_KIB)
-        self._held: tuple[PoolProxiedConnection, Line] | None = None
+        self._held: tuple[PoolProxiedConnection, WriteConnection] | None = None
         self._writes = Lock()
         self.reading = self._engine(READERS, "BEGIN", READER_CACHE_KIB)
 
     def _engine(self, pool_size: int, begin: str, cache_kib: int) -> Engine:
-        options = {"cached_statements": MOST_STATEMENTS} if self.is_sqlite else {}
+        options = {"cached_statements": MAX_STATEMENTS} if self.is_sqlite else {}
         engine = create_engine(
             self.url,
             pool_size=pool_size,
@@ -73,20 +73,20 @@ class Database:
             yield connection
 
     @contextmanager
-    def line(self) -> Iterator[Line]:
+    def write_connection(self) -> Iterator[WriteConnection]:
         """The writer's own connection, kept from batch to batch; on any error the transaction is undone."""
         with explained(self.url), self._writes:
             if self._held is None:
                 held = self.writing.raw_connection()
                 driver: Any = held.dbapi_connection
-                self._held = held, SqliteLine(driver) if self.is_sqlite else Flight(driver)
+                self._held = held, SqliteWriteConnection(driver) if self.is_sqlite else PostgresWriteConnection(driver)
             try:
                 yield self._held[1]
             except BaseException:
                 self._undo(*self._held)
                 raise
 
-    def _undo(self, held: PoolProxiedConnection, line: Line) -> None:
+    def _undo(self, held: PoolProxiedConnection, line: WriteConnection) -> None:
         """Roll back; a connection that cannot even do that is let go."""
         try:
             line.rollback()
@@ -102,7 +102,7 @@ class Database:
                 connection.execute(text("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY"))
             yield connection
 
-    def fold(self) -> None:
+    def checkpoint_wal(self) -> None:
         """Fold SQLite's write-ahead log into its file, beside whoever writes: a commit that must do it is late.
 
         When all of it is folded the log begins anew, in place, which is also quicker than to make it longer.

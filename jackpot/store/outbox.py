@@ -10,10 +10,10 @@ from sqlalchemy import delete, func, insert, select, tuple_
 
 from jackpot.core.events import Event
 from jackpot.core.ledger import Balances
-from jackpot.core.notices import Notice, Notified, notices_of
+from jackpot.core.notices import Notice, NoticeTarget, notices_of
 from jackpot.store import tables
-from jackpot.store.chain import EventRow, canonical
 from jackpot.store.database import Database
+from jackpot.store.hash_chain import EventRow, canonical
 
 AT_ONCE: Final = 50
 
@@ -38,7 +38,7 @@ class Depth(NamedTuple):
 
 
 def notice_rows(
-    notified: Notified | None, balances: Balances, events: Sequence[Event], rows: Sequence[EventRow]
+    notified: NoticeTarget | None, balances: Balances, events: Sequence[Event], rows: Sequence[EventRow]
 ) -> list[NoticeRow]:
     """The rows of a batch's notices; each is named after its event's hash, which no other history has."""
     if notified is None:

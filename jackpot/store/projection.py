@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
 from jackpot.core.events import Event, EventType
-from jackpot.core.site import SiteEvent
+from jackpot.core.site.events import SiteEvent
 from jackpot.store import tables
-from jackpot.store.chain import canonical
-from jackpot.store.line import Line
+from jackpot.store.hash_chain import canonical
+from jackpot.store.write_connection import WriteConnection
 
 Row = tuple[Any, ...]
 
@@ -63,7 +63,7 @@ class Projection(NamedTuple):
         """Take in the id of a command that an event carries; the table is "" for an id of the whole chain."""
         self.commands.append((self.chain, table, mark["id"], mark["digest"], canonical(mark["answer"]), seq))
 
-    def write(self, line: Line) -> None:
+    def write(self, line: WriteConnection) -> None:
         """Write it all: additions first, then the changes, which may touch what was added."""
         line.insert(tables.wagers, self.wagers)
         line.insert(tables.commands, self.commands)

@@ -13,12 +13,12 @@ from jackpot.core.events import EventType
 from jackpot.core.ledger import Account
 from jackpot.core.state import Jackpot, PayoutStatus
 from jackpot.store import tables
-from jackpot.store.book import read_jackpot
-from jackpot.store.chain import SITE
-from jackpot.store.table_events import IS_NO_PADS, IS_NO_WAGER, Span, seqs_of_round, seqs_of_table
+from jackpot.store.event_lookup import IS_NO_PADS, IS_NO_WAGER, Span, seqs_of_round, seqs_of_table
+from jackpot.store.hash_chain import SITE
+from jackpot.store.state_tables import read_jackpot
 
-MOST_ROWS: Final = 1_000
-MOST_TRIED: Final = 1_000
+MAX_ROWS: Final = 1_000
+MAX_TRIED: Final = 1_000
 _AFTER_ALL: Final = 2**62
 _ADJUSTMENTS: Final = (EventType.ADJUSTMENT_PROPOSED.value, EventType.ADJUSTMENT_APPROVED.value)
 PLAYING: Final = "playing"
@@ -75,8 +75,8 @@ def rounds(connection: Connection, page: Page, outcome: str | None = None) -> Fo
 
     Outcomes are tried on so many rounds that a page never takes long; `before` says from where the search goes on.
     """
-    limit = min(page.limit, MOST_ROWS)
-    seen = _rounds_below(page).limit(limit if outcome is None else MOST_TRIED).subquery()
+    limit = min(page.limit, MAX_ROWS)
+    seen = _rounds_below(page).limit(limit if outcome is None else MAX_TRIED).subquery()
     fits = [] if outcome is None else [seen.c.outcome.is_(None) if outcome == PLAYING else seen.c.outcome == outcome]
     fitting = select(seen, *_wagered(seen)).where(*fits).order_by(seen.c.seq.desc()).limit(limit)
     rows = [{**row, "wagered_cents": int(row["wagered_cents"])} for row in connection.execute(fitting).mappings()]
@@ -249,7 +249,7 @@ def events(connection: Connection, page: Page, wanted: EventFilter) -> Found:
     e = tables.events.c
     first, rest = _by_use(page, wanted)
     span, times = _seq_bounds(connection, page, wanted)
-    limit = min(page.limit, MOST_ROWS)
+    limit = min(page.limit, MAX_ROWS)
     if page.table is not None and first == [("table_id", page.table)]:
         return _of_table(connection, page, span, [*(e[name] == value for name, value in rest), *times])
     bounds = [
@@ -263,7 +263,7 @@ def events(connection: Connection, page: Page, wanted: EventFilter) -> Found:
     if not rest:
         rows = [dict(row) for row in connection.execute(looked.limit(limit)).mappings()]
         return Found([_with_hash(row) for row in rows], rows[-1]["seq"] if len(rows) == limit else None)
-    seen = looked.limit(MOST_TRIED).subquery()
+    seen = looked.limit(MAX_TRIED).subquery()
     fits = [seen.c[name] == value for name, value in rest]
     rows = [dict(row) for row in connection.execute(select(seen).where(*fits).limit(limit)).mappings()]
     return Found([_with_hash(row) for row in rows], _goes_on(connection, seen, rows, limit))
@@ -272,8 +272,8 @@ def events(connection: Connection, page: Page, wanted: EventFilter) -> Found:
 def _of_table(connection: Connection, page: Page, span: Span, rest: list[ColumnElement[bool]]) -> Found:
     """Events of one table, the newest first, as far as they fulfil the rest."""
     e = tables.events.c
-    limit = min(page.limit, MOST_ROWS)
-    seqs = seqs_of_table(connection, page.jackpot, page.table or "", span, MOST_TRIED if rest else limit)
+    limit = min(page.limit, MAX_ROWS)
+    seqs = seqs_of_table(connection, page.jackpot, page.table or "", span, MAX_TRIED if rest else limit)
     fits = select(tables.events).where(e.chain == page.jackpot, e.seq.in_(seqs.newest), *rest)
     found = connection.execute(fits.order_by(e.seq.desc()).limit(limit)).mappings()
     rows = [_with_hash(dict(row)) for row in found]
@@ -285,7 +285,7 @@ def _goes_on(connection: Connection, seen: Subquery, rows: list[Plain], limit: i
     if len(rows) == limit:
         return int(rows[-1]["seq"])
     tried, last = connection.execute(select(func.count(), func.min(seen.c.seq)).select_from(seen)).one()
-    return int(last) if tried == MOST_TRIED else None
+    return int(last) if tried == MAX_TRIED else None
 
 
 def _by_use(page: Page, wanted: EventFilter) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
@@ -349,7 +349,7 @@ def _page(connection: Connection, query: Select[Any], table: Table, page: Page) 
         query = query.where(table.c.table_id == page.table)
     ordered = query.order_by(table.c.seq.desc(), *([table.c.box] if "box" in table.c else []))
     below = ordered if page.before is None else ordered.where(table.c.seq < page.before)
-    limit = min(page.limit, MOST_ROWS)
+    limit = min(page.limit, MAX_ROWS)
     rows = connection.execute(below.limit(limit)).mappings().all()
     if len(rows) == limit:
         last = rows[-1]["seq"]

@@ -9,10 +9,10 @@ from fastapi.responses import HTMLResponse
 from starlette.responses import Response
 
 from jackpot.core.settlement import BOOMERANG
-from jackpot.web.feed import Feed
-from jackpot.web.live import Board, Live, Subject
-from jackpot.web.pages import page, rendered
+from jackpot.web.live_view import JackpotView, LiveView, Subject
 from jackpot.web.problems import Problem
+from jackpot.web.sse import Feed
+from jackpot.web.templates import page, rendered
 from rules.instruments import find
 from rules.odds import prize_table
 
@@ -30,7 +30,7 @@ _EXAMPLES: Final = {
 router = APIRouter(tags=["display"], include_in_schema=False)
 
 
-def install(live: Live) -> None:
+def install(live: LiveView) -> None:
     """Have what the display shows beside the meter and the wins."""
     live.add("prizes", prizes, (Subject.CONFIG,))
 
@@ -64,12 +64,12 @@ async def feed(
     return fed.stream(board, KINDS, last_event_id)
 
 
-def prizes(board: Board) -> str:
+def prizes(board: JackpotView) -> str:
     """The instrument's prizes, and how the approved configuration funds them."""
     return rendered("display_prizes.html", **_prizes(board))
 
 
-def _prizes(board: Board) -> dict[str, Any]:
+def _prizes(board: JackpotView) -> dict[str, Any]:
     jackpot = board.jackpot
     table = prize_table(jackpot.instrument)
     shares = [
@@ -91,6 +91,6 @@ def _cards(hand: str) -> list[tuple[str, str]]:
     return [(card[:-1], card[-1]) for card in _EXAMPLES[hand].split()]
 
 
-def _live(request: Request) -> Live:
-    live: Live = request.app.state.live
+def _live(request: Request) -> LiveView:
+    live: LiveView = request.app.state.live
     return live

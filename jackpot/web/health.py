@@ -11,12 +11,12 @@ from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse
 from sqlalchemy import select
 
+from jackpot.engine.service import JackpotService
 from jackpot.store import schema, tables
-from jackpot.store.chain import SITE
 from jackpot.store.database import Database
 from jackpot.store.errors import StoreError
-from jackpot.watch.trail import Found
-from jackpot.wire.desk import Desk
+from jackpot.store.hash_chain import SITE
+from jackpot.verification.monitor import Found
 
 STORE_SECONDS: Final = 2.0
 KEPT_SECONDS: Final = 1.0
@@ -39,11 +39,11 @@ class Stored(NamedTuple):
 
 
 class Health:
-    """Every part of the controller, looked at when somebody asks; `desks` and `found` are live."""
+    """Every part of the controller, looked at when somebody asks; `jackpots` and `found` are live."""
 
-    def __init__(self, database: Database, desks: Mapping[str, Desk], found: Mapping[str, Found]) -> None:
+    def __init__(self, database: Database, jackpots: Mapping[str, JackpotService], found: Mapping[str, Found]) -> None:
         self._database = database
-        self._desks = desks
+        self._jackpots = jackpots
         self._found = found
         self._head = schema.head()
         self._asking: asyncio.Task[Stored] | None = None
@@ -52,16 +52,16 @@ class Health:
     async def parts(self) -> dict[str, Part]:
         """Each part by its name."""
         stored = await self._stored()
-        failing = [name for name, desk in self._desks.items() if desk.announcer.store_failed]
-        lost = [name for name, desk in self._desks.items() if not desk.session.connected]
-        names = sorted({*self._desks, *stored.epochs} - {SITE})
+        failing = [name for name, service in self._jackpots.items() if service.committed.store_failed]
+        lost = [name for name, service in self._jackpots.items() if not service.committed.broker_connected]
+        names = sorted({*self._jackpots, *stored.epochs} - {SITE})
         return {
             "store": _all_well(failing, "the store takes what is written", "the store refuses what is written for")
             if stored.answers
             else Part(ready=False, says="the store does not answer"),
             "schema": self._schema(stored),
             "broker": _all_well(lost, "the broker is connected", "the broker is not connected for")
-            if self._desks
+            if self._jackpots
             else Part(ready=False, says="no jackpot has been taken over yet"),
             "lease": self._lease(stored),
             **{f"jackpot/{name}": self._jackpot(name) for name in names},
@@ -75,16 +75,20 @@ class Health:
         return Part(ready=False, says=f"the schema is {found} and must be at {self._head}")
 
     def _lease(self, stored: Stored) -> Part:
-        if not self._desks:
+        if not self._jackpots:
             return Part(ready=False, says="no jackpot has been taken over yet")
-        lost = [name for name, desk in self._desks.items() if stored.epochs.get(name) != desk.announcer.mark.epoch]
+        lost = [
+            name
+            for name, service in self._jackpots.items()
+            if stored.epochs.get(name) != service.committed.position.epoch
+        ]
         return _all_well(lost, "every jackpot is ours to write", "another may write what we should:")
 
     def _jackpot(self, name: str) -> Part:
-        desk = self._desks.get(name)
-        if desk is None:
+        service = self._jackpots.get(name)
+        if service is None:
             return Part(ready=False, says="not taken over yet")
-        if desk.session.connected and desk.listening.is_set():
+        if service.committed.broker_connected and service.listening.is_set():
             return Part(ready=True, says="listens to its tables")
         return Part(ready=False, says="does not listen to its tables")
 

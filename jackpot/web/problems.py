@@ -15,9 +15,9 @@ from starlette.exceptions import HTTPException
 from starlette.routing import BaseRoute, Match
 
 from jackpot import metrics
-from jackpot.core.answers import Refused
-from jackpot.store.chain import SITE
+from jackpot.core.results import Refused
 from jackpot.store.errors import StoreError
+from jackpot.store.hash_chain import SITE
 
 MEDIA_TYPE: Final = "application/problem+json"
 _STATUS: Final = {

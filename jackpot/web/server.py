@@ -14,53 +14,46 @@ from prometheus_client import start_http_server
 
 from jackpot.web import display, fragments, health
 from jackpot.web.api import (
-    acts,
     adjustments,
+    audit,
     configs,
-    daily,
-    document,
-    entry,
-    equipment,
-    people,
+    devices,
+    openapi,
+    operators,
     play,
     pools,
-    retirements,
-    trail,
-)
-from jackpot.web.connection import Connection
-from jackpot.web.console import (
-    audit,
-    changes,
-    devices,
-    live_feed,
-    mishaps,
-    operators,
-    overview,
     reports,
-    rounds,
-    rulebook,
-    sign_in,
-    table,
-    wins,
+    retirements,
+    session,
+    table_acts,
 )
+from jackpot.web.api_guard import ApiGuard
+from jackpot.web.authentication import Authenticator
+from jackpot.web.console import audit as audit_page
+from jackpot.web.console import changes, error_pages, live_feed, overview, rounds, sign_in, table, wins
+from jackpot.web.console import devices as devices_page
 from jackpot.web.console import fragments as console_fragments
 from jackpot.web.console import odds as odds_page
+from jackpot.web.console import operators as operators_page
 from jackpot.web.console import pools as pools_page
-from jackpot.web.door import Door
-from jackpot.web.feed import Feed
-from jackpot.web.floor import Floor
-from jackpot.web.gate import Gate
-from jackpot.web.headers import Headers
+from jackpot.web.console import reports as reports_page
+from jackpot.web.console import rules as rules_page
 from jackpot.web.health import Health
-from jackpot.web.live import Live
-from jackpot.web.pages import Files
-from jackpot.web.porch import Porch
+from jackpot.web.http_protocol import HttpProtocol
+from jackpot.web.live_view import LiveView
+from jackpot.web.security_headers import SecurityHeaders
+from jackpot.web.services import WebServices
+from jackpot.web.sse import Feed
+from jackpot.web.startup import StartupRouter
+from jackpot.web.templates import Files
 
-API: Final = (entry, pools, play, acts, configs, adjustments, retirements, people, trail, daily, equipment)
-"""The rooms of the API; each has a router, and each path of it says which role it needs."""
+API: Final = (
+    session, pools, play, table_acts, configs, adjustments, retirements, operators, audit, reports, devices,
+)  # fmt: skip
+"""The modules of the API; each has a router, and each of its paths names the role it needs."""
 PAGES: Final = (
-    sign_in, overview, live_feed, wins, rounds, table, pools_page, audit, reports, changes, operators, devices,
-    odds_page, rulebook,
+    sign_in, overview, live_feed, wins, rounds, table, pools_page, audit_page, reports_page, changes, operators_page,
+    devices_page, odds_page, rules_page,
 )  # fmt: skip
 """The pages of the console."""
 STOP_SECONDS: Final = 1
@@ -71,30 +64,30 @@ class ListenError(OSError):
     """The address to listen on cannot be had."""
 
 
-class Site(NamedTuple):
+class AppContext(NamedTuple):
     """What the whole site is made of."""
 
-    floor: Floor
-    door: Door
-    live: Live
+    services: WebServices
+    authenticator: Authenticator
+    live: LiveView
     health: Health
 
 
-def application(site: Site, version: str) -> FastAPI:
+def application(context: AppContext, version: str) -> FastAPI:
     """The whole site under its paths."""
     app = FastAPI(title="Jackpot controller", version=version, openapi_url=None, docs_url=None, redoc_url=None)
-    mishaps.install(app)
-    app.state.floor, app.state.door, app.state.live, app.state.health = site
+    error_pages.install(app)
+    app.state.services, app.state.authenticator, app.state.live, app.state.health = context
     app.state.feed = Feed(version)
     for fragments_of in (fragments, display, console_fragments):
-        fragments_of.install(site.live)
-    for room in (*API, document):
-        app.include_router(document.require_roles(room.router))
+        fragments_of.install(context.live)
+    for module in (*API, openapi):
+        app.include_router(openapi.require_roles(module.router))
     for place in (health, display, *PAGES):
         app.include_router(place.router, include_in_schema=False)
     app.mount("/static", Files(), "static")
-    app.add_middleware(Gate, door=site.door)
-    app.add_middleware(Headers)
+    app.add_middleware(ApiGuard, authenticator=context.authenticator)
+    app.add_middleware(SecurityHeaders)
     return app
 
 
@@ -132,14 +125,14 @@ def metrics_server(host: str, port: int) -> Callable[[], None]:
     return stop
 
 
-async def serve(app: Porch, where: socket.socket, trusted_proxies: str = "") -> None:
+async def serve(app: StartupRouter, where: socket.socket, trusted_proxies: str = "") -> None:
     """Serve until cancelled; only these proxies are believed when they say who asks them.
 
     In the end whoever is fed hears goodbye, and requests in hand are finished.
     """
     config = uvicorn.Config(
         app,
-        http=Connection,
+        http=HttpProtocol,
         ws="none",
         log_config=None,
         access_log=False,

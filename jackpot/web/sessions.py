@@ -6,12 +6,12 @@ import secrets
 from hashlib import sha256
 from typing import Final, NamedTuple
 
-from jackpot.core.site import Operator, Site
+from jackpot.core.site.state import Operator, Site
 
 IDLE_SECONDS: Final = 30 * 60.0
 LONGEST_SECONDS: Final = 12 * 3_600.0
-MOST_SESSIONS: Final = 1_000
-MOST_OF_ONE: Final = 20
+MAX_SESSIONS: Final = 1_000
+MAX_OF_ONE: Final = 20
 """Sessions of one operator: whoever opens more loses the oldest, and pushes nobody else out."""
 
 
@@ -78,9 +78,9 @@ class Sessions:
     def _make_room(self, name: str, at: float) -> None:
         self._known = {key: session for key, session in self._known.items() if session.ends_in(at) > 0}
         own = [session for session in self._known.values() if session.name == name]
-        if len(own) >= MOST_OF_ONE:
+        if len(own) >= MAX_OF_ONE:
             self.end(min(own, key=lambda session: session.seen))
-        elif len(self._known) >= MOST_SESSIONS:
+        elif len(self._known) >= MAX_SESSIONS:
             self.end(min(self._known.values(), key=lambda session: session.seen))
 
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from jackpot.clock import now
-from jackpot.store.audit import Verified
-from jackpot.watch.trail import Found, TrailWatch
+from jackpot.store.trail_verification import Verified
+from jackpot.verification.monitor import Found, VerificationMonitor
 from jackpot.web.problems import Problem
 
 
 class Verification:
     """Has the watch over the trail verify what it is told to, and knows what was last found of each chain."""
 
-    def __init__(self, watch: TrailWatch) -> None:
+    def __init__(self, watch: VerificationMonitor) -> None:
         self._watch = watch
         self._running = False
 

@@ -8,19 +8,20 @@ from typing import Any, Final
 
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaMode, models_json_schema
 
+from jackpot.engine import view_models
+from jackpot.engine.view_models import StrictModel
 from jackpot.wire import messages
-from jackpot.wire.catalogue import COMMANDS, QOS, TOPICS, Action, Command, Topic
-from jackpot.wire.codes import DEALER_ERRORS, REASONS
-from jackpot.wire.examples import EXAMPLES
-from jackpot.wire.messages import MOST_BYTES, Message
-from jackpot.wire.replies import CommandDoneMessage, CommandRefusedMessage
+from jackpot.wire.error_codes import DEALER_ERRORS, REASONS
+from jackpot.wire.messages import MAX_BYTES, CommandDoneMessage, CommandRefusedMessage
+from jackpot.wire.protocol import COMMANDS, QOS, TOPICS, Action, Command, Topic
+from jackpot.wire.protocol_examples import EXAMPLES
 
 Plain = dict[str, Any]
 
 _ABOUT: Final = f"""\
 What pads, dealer terminals and displays of a gaming floor say to a progressive jackpot controller, and hear from it.
 
-MQTT 3.1.1 is enough, MQTT 5 works too. A payload is one JSON object in UTF-8 of at most {MOST_BYTES} bytes; fields that
+MQTT 3.1.1 is enough, MQTT 5 works too. A payload is one JSON object in UTF-8 of at most {MAX_BYTES} bytes; fields that
 are not named here are ignored. Money is integer cents. A device publishes only below its own node.
 
 What the controller says about a state carries `epoch` and `seq`. A receiver remembers the highest pair it has seen for
@@ -37,7 +38,7 @@ _PARAMETERS: Final[Mapping[str, Plain]] = {
     "display": {"description": "A display: 1 to 64 of A-Z a-z 0-9 _ . -"},
 }
 
-_CORRELATED: Final[Mapping[type[Message], str]] = {
+_CORRELATED: Final[Mapping[type[StrictModel], str]] = {
     messages.WagerMessage: "/wager_id",
     messages.LampMessage: "/answer/wager_id",
     **{command.message: "/command_id" for command in COMMANDS},
@@ -66,7 +67,7 @@ def document() -> Plain:
     }
 
 
-def name_of(model: type[Message]) -> str:
+def name_of(model: type[StrictModel]) -> str:
     """What the document calls a message; a command goes by its type."""
     return re.sub(r"(?<!^)(?=[A-Z])", "_", model.__name__.removesuffix("Message")).lower()
 
@@ -95,7 +96,7 @@ def _operations(topic: Topic) -> list[tuple[str, Plain]]:
     return [(f"{action}_{topic.name}", _operation(topic, action, topic.messages)) for action in topic.actions]
 
 
-def _operation(topic: Topic, action: Action, models: tuple[type[Message], ...]) -> Plain:
+def _operation(topic: Topic, action: Action, models: tuple[type[StrictModel], ...]) -> Plain:
     does = "publishes" if action == "send" else "listens to"
     answered = {"reply": _reply(_ANSWERED_ON[topic.name])} if topic.name in _ANSWERED_ON else {}
     return {
@@ -123,14 +124,14 @@ def _reply(channel: str) -> Plain:
     return {"channel": _ref("channels", channel), "messages": _messages_of(channel, answers)}
 
 
-def _messages_of(channel: str, models: tuple[type[Message], ...]) -> list[Plain]:
+def _messages_of(channel: str, models: tuple[type[StrictModel], ...]) -> list[Plain]:
     return [_ref("channels", channel, "messages", name_of(model)) for model in models]
 
 
 # Messages.
 
 
-def _message(model: type[Message]) -> Plain:
+def _message(model: type[StrictModel]) -> Plain:
     name = name_of(model)
     told: Plain = {
         "name": name,
@@ -144,19 +145,19 @@ def _message(model: type[Message]) -> Plain:
     return {key: value for key, value in told.items() if value is not None} | _codes(model)
 
 
-def _payload(model: type[Message]) -> Plain:
+def _payload(model: type[StrictModel]) -> Plain:
     if model is CommandDoneMessage:
         return {"anyOf": [_ref("components", "schemas", result.__name__) for result in _RESULTS]}
     return _ref("components", "schemas", model.__name__)
 
 
-def _examples(model: type[Message]) -> Mapping[str, Plain]:
+def _examples(model: type[StrictModel]) -> Mapping[str, Plain]:
     if model is CommandDoneMessage:
         return {name: payload for result in _RESULTS for name, payload in EXAMPLES[result].items()}
     return EXAMPLES[model]
 
 
-def _codes(model: type[Message]) -> Plain:
+def _codes(model: type[StrictModel]) -> Plain:
     """The codes in their order, for programs that read the document."""
     if model is messages.LampMessage:
         return {"x-reasons-in-order": [code.value for code in REASONS]}
@@ -165,7 +166,7 @@ def _codes(model: type[Message]) -> Plain:
     return {}
 
 
-def _descriptions() -> Mapping[type[Message], str]:
+def _descriptions() -> Mapping[type[StrictModel], str]:
     """What a message's models cannot say about it."""
     results = [f"`{name_of(command.message)}`: `{command.result.__name__}`" for command in COMMANDS]
     return {
@@ -178,7 +179,7 @@ def _descriptions() -> Mapping[type[Message], str]:
             " `returned` means that the wager was voided, and its `reason` is the one given for the void."
             f" A rejected wager has the first reason that applies:\n\n{_listed(REASONS)}"
         ),
-        messages.MeterMessage: (
+        view_models.MeterMessage: (
             "A display that has heard nothing for 15 seconds, or reads that the jackpot's controller is offline,"
             " shows that the meter is unavailable."
         ),
@@ -211,7 +212,7 @@ class _WithoutTitles(GenerateJsonSchema):
 
 def _schemas() -> Plain:
     """Each model as it is read, where the controller listens, or as it is written, where it speaks."""
-    modes: dict[type[Message], JsonSchemaMode] = {}
+    modes: dict[type[StrictModel], JsonSchemaMode] = {}
     for topic in TOPICS:
         mode: JsonSchemaMode = "serialization" if "send" in topic.actions else "validation"
         modes |= dict.fromkeys(topic.messages, mode)

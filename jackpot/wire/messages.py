@@ -1,37 +1,27 @@
-"""The messages of the protocol, as models: what comes in is checked strictly, what goes out is written by them."""
+"""The messages of the protocol as models; the ones that are received are checked strictly."""
 
 from __future__ import annotations
 
 import json
 from typing import Annotated, Any, Final, Literal, TypeVar, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 
-MOST_BYTES: Final = 4_096
-"""A payload's limit, in either direction from a device."""
-MOST_LOOKED_INTO: Final = 16 * MOST_BYTES
-"""What is longer than this is not even looked into for the id of whoever waits for an answer."""
-MOST_EPOCH: Final = 2**53
-"""What every receiver's numbers can hold."""
+from jackpot.engine.view_models import Cents, Epoch, Id, Seq, StrictModel, TablePayout
 
-Id = Annotated[str, Field(pattern=r"^[A-Za-z0-9_.-]{1,64}$", description="1 to 64 of A-Z a-z 0-9 _ . -")]
-Cents = Annotated[int, Field(description="integer cents")]
-Reason = Annotated[str, Field(pattern=r"\S", description="why: it stays in the audit trail")]
-Time = Annotated[str, Field(description="RFC 3339 UTC with Z")]
-Epoch = Annotated[int, Field(description="grows with each takeover, restart or restore")]
-Seq = Annotated[int, Field(description="the jackpot's audit sequence; drop what is older than (epoch, seq) seen")]
+MAX_BYTES: Final = 4_096
+"""The largest payload, in either direction."""
+MAX_PARSED_BYTES: Final = 16 * MAX_BYTES
+"""A payload that is too long is parsed for the sender's id up to this length, so that it can be answered."""
+MAX_EPOCH: Final = 2**53
+"""The largest number that every receiver can hold exactly."""
 
+VoidReason = Annotated[str, Field(pattern=r"\S", description="why: it stays in the audit trail")]
 
-class Message(BaseModel):
-    """Strict in types; unknown fields are ignored, so that firmware can grow."""
-
-    model_config = ConfigDict(strict=True, extra="ignore", frozen=True)
+M = TypeVar("M", bound=StrictModel)
 
 
-M = TypeVar("M", bound=Message)
-
-
-class WagerMessage(Message):
+class WagerMessage(StrictModel):
     """A wager; repeated until the lamp answers it."""
 
     wager_id: Annotated[Id, Field(description="never repeats for one pad")]
@@ -41,7 +31,7 @@ class WagerMessage(Message):
     sent_at: Annotated[Any, Field(description="optional, not content")] = None
 
 
-class Answer(Message):
+class LampAnswer(StrictModel):
     """The answer to a pad's last message."""
 
     wager_id: Id | None
@@ -49,33 +39,33 @@ class Answer(Message):
     reason: Annotated[str | None, Field(description="why it was rejected, or the reason given for the void")]
 
 
-class LampMessage(Message):
+class LampMessage(StrictModel):
     """The whole truth about a box."""
 
     round: int
     lit: bool
     wager_id: Id | None
-    answer: Annotated[Answer | None, Field(description="null when the lamp changed for another reason")]
+    answer: Annotated[LampAnswer | None, Field(description="null when the lamp changed for another reason")]
     epoch: Epoch
     seq: Seq
 
 
-class StatusMessage(Message):
-    """Whether a device is there; the offline one is its will."""
+class StatusMessage(StrictModel):
+    """A device's status; the offline one is its will."""
 
     state: Literal["online", "offline"]
 
 
-class PadShownMessage(Message):
-    """What the lamp really shows."""
+class PadShownMessage(StrictModel):
+    """What a pad reports that its lamp shows."""
 
     round: int
     wager_id: Id | None = None
     lit: bool
 
 
-class DisplayShownMessage(Message):
-    """What a display now shows."""
+class DisplayShownMessage(StrictModel):
+    """What a display reports that it shows."""
 
     jackpot: Id
     amount_cents: Cents
@@ -83,14 +73,14 @@ class DisplayShownMessage(Message):
     seq: Seq
 
 
-class ControllerMessage(Message):
-    """Whether a jackpot's controller is there; the offline one is its will, harmless when it comes late."""
+class ControllerMessage(StrictModel):
+    """The status of a jackpot's controller; the offline one is its will, harmless when it comes late."""
 
     state: Literal["online", "offline"]
-    epoch: Annotated[Epoch, Field(ge=0, lt=MOST_EPOCH)]
+    epoch: Annotated[Epoch, Field(ge=0, lt=MAX_EPOCH)]
 
 
-class _Command(Message):
+class _Command(StrictModel):
     command_id: Annotated[Id, Field(description="unique per table")]
 
 
@@ -144,7 +134,7 @@ class VoidRoundMessage(_OfRound):
     """Return every wager."""
 
     type: Literal["void_round"]
-    reason: Reason
+    reason: VoidReason
 
 
 class VoidHandMessage(_OfRound):
@@ -152,7 +142,7 @@ class VoidHandMessage(_OfRound):
 
     type: Literal["void_hand"]
     box: int
-    reason: Reason
+    reason: VoidReason
 
 
 class ReportMalfunctionMessage(_Command):
@@ -169,7 +159,7 @@ DealerCommand = (
 )  # fmt: skip
 
 
-class ReplyMessage(Message):
+class ReplyMessage(StrictModel):
     """The answer to one command: its result beside `ok`, or an error with a sentence for a person."""
 
     model_config = ConfigDict(extra="allow")
@@ -180,57 +170,7 @@ class ReplyMessage(Message):
     message: str | None = None
 
 
-class ToldPayout(Message):
-    """A prize as a table's state tells it."""
-
-    box: int
-    hand: str
-    amount_cents: Cents
-    status: Literal["paid", "pending"]
-    clause: str
-
-
-class TableStateMessage(Message):
-    """A table's round and phase: enough for a dealer terminal to start again mid-round."""
-
-    round: int
-    phase: Literal["idle", "open", "closed", "pending"]
-    jackpot: Id
-    wager_cents: Cents
-    boxes: int
-    lit: list[int]
-    folded: list[int]
-    declared: dict[str, list[str]]
-    payouts: list[ToldPayout]
-    suspended: Literal["dealer_report", "pad_offline", "display", "store"] | None
-    epoch: Epoch
-    seq: Seq
-
-
-class PendingWin(Message):
-    """A prize that awaits confirmation."""
-
-    table: Id
-    round: int
-    box: int
-    hand: str
-    amount_cents: Cents
-
-
-class MeterMessage(Message):
-    """The meter: at most ten a second, at least one every five seconds."""
-
-    jackpot: Id
-    amount_cents: Cents
-    text: str
-    state: Literal["live", "suspended", "retired"]
-    pending: list[PendingWin]
-    epoch: Epoch
-    seq: Seq
-    as_of: Time
-
-
-class WinMessage(Message):
+class WinMessage(StrictModel):
     """A prize, for the celebration; receivers act once on each (win_id, status)."""
 
     win_id: str
@@ -244,7 +184,71 @@ class WinMessage(Message):
     seq: Seq
 
 
-class Malformed(ValueError):  # noqa: N818 - what is wrong with a message, not with the program
+class CommandDoneMessage(StrictModel):
+    """Carried out; where a command has a result, it stands beside `ok`."""
+
+    command_id: Annotated[Id, Field(description="the command that this answers")]
+    ok: Literal[True]
+
+
+class RoundOpened(CommandDoneMessage):
+    """The round that is open now."""
+
+    round: int
+
+
+class WagersClosed(CommandDoneMessage):
+    """The boxes that play for the jackpot in this round."""
+
+    lit: Annotated[list[int], Field(description="boxes with a standing wager")]
+    unconfirmed: Annotated[list[int], Field(description="those of them whose pad reports a dark lamp")]
+
+
+class HandDeclared(CommandDoneMessage):
+    """What the cards are, and what they would be paid now if no other box won."""
+
+    hand: str
+    qualifies: bool
+    amount_cents: Annotated[Cents, Field(description="integer cents; 0 where nothing would be paid")]
+
+
+class RoundSettled(CommandDoneMessage):
+    """The round's prizes."""
+
+    payouts: Annotated[list[TablePayout], Field(description="in the order in which they are paid")]
+
+
+class WagersReturned(CommandDoneMessage):
+    """What goes back to the players."""
+
+    returned_cents: Cents
+
+
+class CommandRefusedMessage(StrictModel):
+    """Not carried out, and nothing changed."""
+
+    command_id: Annotated[Id, Field(description="the command that this answers")]
+    ok: Literal[False]
+    error: Annotated[
+        Literal[
+            "malformed",
+            "command_id_reused",
+            "table_suspended",
+            "wrong_round",
+            "needs_supervisor",
+            "wrong_phase",
+            "unknown_box",
+            "no_wager",
+            "folded",
+            "wrong_cards",
+            "card_already_declared",
+        ],
+        Field(description="the first that applies, in the order of this list"),
+    ]
+    message: Annotated[str, Field(description="a sentence for a person")]
+
+
+class Malformed(ValueError):  # noqa: N818 - a fault of the message, not of the program
     """A message that is not of the protocol; `device_id` is its wager or command id where a valid one could be read."""
 
     def __init__(self, problem: str, device_id: str | None = None) -> None:
@@ -256,11 +260,11 @@ class Malformed(ValueError):  # noqa: N818 - what is wrong with a message, not w
 _COMMANDS: Final[TypeAdapter[DealerCommand]] = TypeAdapter(Annotated[DealerCommand, Field(discriminator="type")])
 _AN_ID: Final[TypeAdapter[str]] = TypeAdapter(Id)
 _TYPES: Final = frozenset(get_args(command.model_fields["type"].annotation)[0] for command in get_args(DealerCommand))
-"""What a command's `type` may be: where something is wrong in one, pydantic puts that in front of the field."""
+"""The types of command: pydantic puts the type in front of the field in its errors."""
 
 
 def read_wager(payload: bytes) -> WagerMessage:
-    """A pad's wager, or `Malformed`."""
+    """Decode a pad's wager, or raise `Malformed`."""
     try:
         return WagerMessage.model_validate_json(_bounded(payload, "wager_id"))
     except ValidationError as error:
@@ -268,7 +272,7 @@ def read_wager(payload: bytes) -> WagerMessage:
 
 
 def read_command(payload: bytes) -> DealerCommand:
-    """A dealer's command, or `Malformed`."""
+    """Decode a dealer's command, or raise `Malformed`."""
     try:
         return _COMMANDS.validate_json(_bounded(payload, "command_id"))
     except ValidationError as error:
@@ -276,7 +280,7 @@ def read_command(payload: bytes) -> DealerCommand:
 
 
 def read(model: type[M], payload: bytes) -> M:
-    """Any other message, or `Malformed`."""
+    """Decode any other message, or raise `Malformed`."""
     try:
         return model.model_validate_json(_bounded(payload))
     except ValidationError as error:
@@ -284,15 +288,15 @@ def read(model: type[M], payload: bytes) -> M:
 
 
 def _bounded(payload: bytes, name: str = "") -> bytes:
-    """A payload that is not too long; one that is, but within reason, is looked into for its id of this name."""
-    if len(payload) > MOST_BYTES:
-        found = _id_in(payload, name) if len(payload) <= MOST_LOOKED_INTO else None
-        raise Malformed(f"the payload has {len(payload)} bytes, more than {MOST_BYTES}", found)
+    """Return the payload, or raise `Malformed` if it is too long, with the sender's id where it can be read."""
+    if len(payload) > MAX_BYTES:
+        found = _id_in(payload, name) if len(payload) <= MAX_PARSED_BYTES else None
+        raise Malformed(f"the payload has {len(payload)} bytes, more than {MAX_BYTES}", found)
     return payload
 
 
 def _first(error: ValidationError) -> str:
-    """What is wrong first, for a person."""
+    """Return the first error as a sentence for a person."""
     found = error.errors(include_url=False, include_input=False)[0]
     where = ".".join(str(part) for part in found["loc"] if part not in _TYPES)
     match found["type"]:
@@ -309,7 +313,7 @@ def _first(error: ValidationError) -> str:
 
 
 def _id_in(payload: bytes, name: str) -> str | None:
-    """The id of a message that is otherwise wrong, where a valid one can be read."""
+    """Return the id in a message that is otherwise wrong; None if there is no valid one."""
     try:
         plain = json.loads(payload)
         return _AN_ID.validate_python(plain.get(name), strict=True) if isinstance(plain, dict) else None

@@ -1,4 +1,4 @@
-"""Topics, as the protocol names them: built for what we publish, taken apart for what we hear."""
+"""The topics of the protocol: built for what is published, parsed for what is received."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ _ID: Final = r"[A-Za-z0-9_.-]{1,64}"
 _BOX: Final = r"0|[1-9][0-9]{0,63}"
 
 
-class Heard(StrEnum):
-    """The kinds of message a controller listens to."""
+class InboundKind(StrEnum):
+    """The kinds of message that a controller receives."""
 
     WAGER = "wager"
     PAD_STATUS = "pad_status"
@@ -24,24 +24,24 @@ class Heard(StrEnum):
 
 
 class Source(NamedTuple):
-    """What was heard, and from where: a table with a box, or a display, or a jackpot's controller."""
+    """The kind and the sender of a message: a table with a box, a display, or a jackpot's controller."""
 
-    kind: Heard
+    kind: InboundKind
     name: str
     box: int = 0
 
 
-_HEARD: Final = [
-    (Heard.WAGER, rf"tables/({_ID})/pads/({_BOX})/wager"),
-    (Heard.PAD_STATUS, rf"tables/({_ID})/pads/({_BOX})/status"),
-    (Heard.PAD_SHOWN, rf"tables/({_ID})/pads/({_BOX})/shown"),
-    (Heard.COMMAND, rf"tables/({_ID})/dealer/command"),
-    (Heard.DEALER_STATUS, rf"tables/({_ID})/dealer/status"),
-    (Heard.DISPLAY_STATUS, rf"displays/({_ID})/status"),
-    (Heard.DISPLAY_SHOWN, rf"displays/({_ID})/shown"),
-    (Heard.CONTROLLER, rf"jackpots/({_ID})/controller"),
+_PATTERNS: Final = [
+    (InboundKind.WAGER, rf"tables/({_ID})/pads/({_BOX})/wager"),
+    (InboundKind.PAD_STATUS, rf"tables/({_ID})/pads/({_BOX})/status"),
+    (InboundKind.PAD_SHOWN, rf"tables/({_ID})/pads/({_BOX})/shown"),
+    (InboundKind.COMMAND, rf"tables/({_ID})/dealer/command"),
+    (InboundKind.DEALER_STATUS, rf"tables/({_ID})/dealer/status"),
+    (InboundKind.DISPLAY_STATUS, rf"displays/({_ID})/status"),
+    (InboundKind.DISPLAY_SHOWN, rf"displays/({_ID})/shown"),
+    (InboundKind.CONTROLLER, rf"jackpots/({_ID})/controller"),
 ]
-_MOST_REMEMBERED: Final = 10_000
+_MAX_PARSED_TOPICS: Final = 10_000
 
 
 class Topics:
@@ -50,49 +50,49 @@ class Topics:
     def __init__(self, site: str) -> None:
         self.site = site
         self.root = f"jackpot/v1/{site}"
-        self._patterns = [(kind, re.compile(f"{re.escape(self.root)}/{pattern}")) for kind, pattern in _HEARD]
-        self._remembered: dict[str, Source | None] = {}
+        self._patterns = [(kind, re.compile(f"{re.escape(self.root)}/{pattern}")) for kind, pattern in _PATTERNS]
+        self._parsed_topics: dict[str, Source | None] = {}
         self.every_lamp = f"{self.root}/tables/+/pads/+/lamp"
         self._a_lamp = re.compile(f"{re.escape(self.root)}/tables/({_ID})/pads/({_BOX})/lamp")
 
     def client_id(self, jackpot: str) -> str:
-        """Who a jackpot's controller is to the broker: a second one displaces the first."""
+        """Return the client id of a jackpot's controller: a second connection displaces the first."""
         return f"jackpot-{self.site}-{jackpot}"
 
     def lamp(self, table: str, box: int) -> str:
-        """Where a pad hears the truth about its box."""
+        """Return the topic of a box's lamp."""
         return f"{self.root}/tables/{table}/pads/{box}/lamp"
 
     def box_of(self, topic: str) -> tuple[str, int] | None:
-        """The table and box whose lamp this topic is; None where it is none."""
+        """Return the table and box of a lamp's topic; None for any other topic."""
         match = self._a_lamp.fullmatch(topic)
         return (match[1], int(match[2])) if match else None
 
     def reply(self, table: str) -> str:
-        """Where a dealer terminal hears answers."""
+        """Return the topic of the replies to a dealer terminal."""
         return f"{self.root}/tables/{table}/dealer/reply"
 
     def state(self, table: str) -> str:
-        """Where everybody hears a table's round and phase."""
+        """Return the topic of a table's state."""
         return f"{self.root}/tables/{table}/state"
 
     def meter(self, jackpot: str) -> str:
-        """Where displays hear the meter."""
+        """Return the topic of the meter."""
         return f"{self.root}/jackpots/{jackpot}/meter"
 
     def wins(self, jackpot: str) -> str:
-        """Where displays hear of prizes."""
+        """Return the topic of the wins."""
         return f"{self.root}/jackpots/{jackpot}/wins"
 
     def controller(self, jackpot: str) -> str:
-        """Where everybody hears whether a jackpot's controller is there."""
+        """Return the topic of a jackpot's controller status."""
         return f"{self.root}/jackpots/{jackpot}/controller"
 
-    def heard_by(self, jackpot: str) -> list[str]:
-        """What a controller listens to: every device, and its own topic, where a late will may arrive.
+    def subscriptions(self, jackpot: str) -> list[str]:
+        """Return a controller's subscriptions: every device, and its own status, where a late will may arrive.
 
-        A few wide filters, not some for each table: brokers limit how many a session may have. What belongs to
-        another jackpot's table is dropped unread.
+        A few wide filters, not some for each table: brokers limit how many a session may have. Messages of another
+        jackpot's tables are dropped unread.
         """
         pads = [f"{self.root}/tables/+/pads/+/{kind}" for kind in ("wager", "status", "shown")]
         dealers = [f"{self.root}/tables/+/dealer/{kind}" for kind in ("command", "status")]
@@ -100,15 +100,15 @@ class Topics:
         return [*pads, *dealers, *displays, self.controller(jackpot)]
 
     def source(self, topic: str) -> Source | None:
-        """What a topic says about who speaks; None where the protocol knows no such topic."""
-        if topic in self._remembered:
-            return self._remembered[topic]
-        if len(self._remembered) >= _MOST_REMEMBERED:
-            self._remembered.clear()
-        self._remembered[topic] = found = self._parsed(topic)
+        """Return the kind and sender of a message on this topic; None if the protocol has no such topic."""
+        if topic in self._parsed_topics:
+            return self._parsed_topics[topic]
+        if len(self._parsed_topics) >= _MAX_PARSED_TOPICS:
+            self._parsed_topics.clear()
+        self._parsed_topics[topic] = found = self._parse(topic)
         return found
 
-    def _parsed(self, topic: str) -> Source | None:
+    def _parse(self, topic: str) -> Source | None:
         for kind, pattern in self._patterns:
             match = pattern.fullmatch(topic)
             if match is not None:

@@ -2,21 +2,17 @@
 
 import json
 import socket
-import sys
 import time
-from pathlib import Path
 
 import pytest
 from sqlalchemy import text
 
-sys.path += [str(Path(__file__).parent.parent / room) for room in ("notify", "system")]
-from certificates import tls_broker
-from machinery import mosquitto
-from receiver import SECRET, receiving
-
 from jackpot.cli import doctor as doctors
 from jackpot.cli import run
 from jackpot.store.database import Database
+from tests.support.certificates import tls_broker
+from tests.support.daemon import mosquitto
+from tests.support.webhook_receiver import SECRET, receiving
 
 PARTS = ["configuration", "timezone", "key", "store", "schema", "clock", "broker", "certificates", "webhook"]
 

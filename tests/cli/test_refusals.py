@@ -4,8 +4,8 @@ import pytest
 
 from hardware_sim.books import BooksError
 from hardware_sim.floor import FloorError
-from jackpot.cli.refusals import sentence_of
-from jackpot.wire.broker import BrokerError
+from jackpot.cli.exit_codes import sentence_of
+from jackpot.wire.embedded_broker import BrokerError
 
 
 @pytest.mark.parametrize("kind", [FloorError, BooksError, BrokerError])

@@ -22,19 +22,19 @@ from zoneinfo import ZoneInfo
 import psycopg
 import pytest
 
-sys.path += [str(Path(__file__).parent.parent / room) for room in ("core", "store", "system")]
-import postgres
-from floor import FLUSH, NOTHING, STRAIGHT_FLUSHES, Floor
-from forking import Done, forking
-
-from jackpot.core.answers import Refused
-from jackpot.core.site import KEYHOLDER, RenewToken
+from jackpot.core.results import Refused
+from jackpot.core.site.commands import KEYHOLDER, RenewToken
+from jackpot.engine.journal import Journal
+from jackpot.engine.lease import acquire_lease
+from jackpot.engine.site_journal import SiteJournal
 from jackpot.store import tables
-from jackpot.store.book import Book, SiteBook, take_over
 from jackpot.store.database import Database
-from jackpot.store.notes import Signer
 from jackpot.store.schema import head
+from jackpot.store.signed_notes import Signer
 from jackpot.tokens import token_hash
+from tests.support import postgres
+from tests.support.core_floor import FLUSH, NOTHING, STRAIGHT_FLUSHES, Floor
+from tests.support.fork_server import Done, forking
 
 ENVIRONMENT = {"PATH": os.environ["PATH"], "COLUMNS": "200", "NO_COLOR": "1", "PYTHONUTF8": "1"}
 NOBODY = 65534
@@ -95,12 +95,12 @@ class SiteFloor(Floor):
     """The floor of a site that `init` made."""
 
     def __init__(self, database):
-        self.book = Book.open(database, "main", "")
-        self.jackpot, self.ids, self.events = self.book.jackpot, 0, []
+        self.journal = Journal.open(database, "main", "")
+        self.jackpot, self.ids, self.events = self.journal.jackpot, 0, []
 
     def ask(self, command):
-        (outcome,) = self.book.ask([command._replace(at=PLAYED_AT)])
-        self.jackpot = self.book.jackpot
+        (outcome,) = self.journal.execute([command._replace(at=PLAYED_AT)])
+        self.jackpot = self.journal.jackpot
         if isinstance(outcome, Refused):
             raise outcome
         self.events += outcome.events
@@ -531,7 +531,7 @@ def test_an_untouched_store_verifies(played, jackpot, answer):
     assert [line.partition(":")[0] for line in done.out.splitlines()] == ["main", "site"]
     assert done.out.count("nothing wrong") == 2
     found = {row["chain"]: row for row in answer(played.folder, "audit", "verify")}
-    assert found["main"]["events"] == played.floor.book.chain.head.seq
+    assert found["main"]["events"] == played.floor.journal.lease.head.seq
     assert [row["problem"] for row in found.values()] == [None, None]
 
 
@@ -701,10 +701,10 @@ def test_tokens_end_after_a_year_or_when_it_was_said(site, jackpot, answer):
 
 def test_a_token_that_has_ended_is_refused_with_a_sentence_and_the_key_holder_renews_it(site, jackpot, answer):
     database = Database(f"sqlite:///{site.folder}/jackpot.db")
-    book = SiteBook.open(database, "test")
+    journal = SiteJournal.open(database, "test")
     hashed = token_hash("old token")
-    book.ask(RenewToken("2020-01-01T00:00:00.000Z", KEYHOLDER, "manager1", hashed, "2021-01-01T00:00:00.000Z"))
-    book.chain.release()
+    journal.execute(RenewToken("2020-01-01T00:00:00.000Z", KEYHOLDER, "manager1", hashed, "2021-01-01T00:00:00.000Z"))
+    journal.lease.release()
     database.close()
     asked = ("operator", "add", "sue", "--role", "supervisor", "--token", "old token")
     refused(jackpot(site.folder, *asked), "the token of manager1 ended at 2021-01-01", codes=[1])
@@ -785,11 +785,11 @@ def test_an_act_does_not_displace_a_controller_that_runs(site, jackpot, answer):
     }
     for chain, act in acts.items():
         with subprocess.Popen(["sleep", "600"]) as controller:
-            held = take_over(database, chain, f"{socket.gethostname()}:{controller.pid}")
+            held = acquire_lease(database, chain, f"{socket.gethostname()}:{controller.pid}")
             refused(jackpot(site.folder, *act), "controller", codes=[1])
             held.release()
             answer(site.folder, *act[:2], f"{act[2]}1", *act[3:])
-            take_over(database, chain, f"{socket.gethostname()}:{controller.pid}")
+            acquire_lease(database, chain, f"{socket.gethostname()}:{controller.pid}")
             controller.kill()
         answer(site.folder, *act[:2], f"{act[2]}2", *act[3:])
     database.close()

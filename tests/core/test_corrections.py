@@ -1,12 +1,12 @@
 """However often a round is corrected, it ends as if its hands had been read rightly the first time."""
 
-from floor import AT, ROYALS, STRAIGHT_FLUSHES, SUPERVISOR, Floor
 from hypothesis import given
 from hypothesis import strategies as st
 
 from jackpot.core.commands import Confirm, Correct
 from jackpot.core.ledger import Account
 from jackpot.core.state import Phase
+from tests.support.core_floor import AT, ROYALS, STRAIGHT_FLUSHES, SUPERVISOR, Floor
 
 BOXES = (1, 2, 3)
 HANDS = {

@@ -1,11 +1,11 @@
 """What supervisors are told: a pure function of events and of the balances before them."""
 
 import pytest
-from floor import AT, DEALER, FLUSH, ROYALS, STRAIGHT_FLUSHES, SUPERVISOR, Floor
 
 from jackpot.core.commands import ReportMalfunction, ResumeTable
 from jackpot.core.ledger import NOTHING
 from jackpot.core.notices import found_low, notices_of
+from tests.support.core_floor import AT, DEALER, FLUSH, ROYALS, STRAIGHT_FLUSHES, SUPERVISOR, Floor
 
 
 class Told:

@@ -3,9 +3,7 @@
 import json
 
 import pytest
-from floor import AT, DEALER, MANAGER, OTHER_MANAGER, ROYALS, SUPERVISOR, Floor, config
 
-from jackpot.core.answers import Refused
 from jackpot.core.commands import (
     CONTROLLER,
     Actor,
@@ -21,23 +19,22 @@ from jackpot.core.commands import (
 from jackpot.core.decide import decide
 from jackpot.core.events import EventType
 from jackpot.core.ledger import Account
-from jackpot.core.site import (
+from jackpot.core.results import Refused
+from jackpot.core.site.commands import (
     INSTALLER,
     AddOperator,
-    Operator,
+    IdentifiedSite,
     ProposeManager,
     RefuseSignIn,
     RenewToken,
     RevokeOperator,
     SignIn,
     SignOut,
-    Site,
-    decide_site,
-    evolve_site,
-    plain_site,
-    site_of,
 )
-from jackpot.core.site_once import IdentifiedSite, decide_site_once
+from jackpot.core.site.decide import decide_site
+from jackpot.core.site.evolve import evolve_site
+from jackpot.core.site.state import Operator, Site, plain_site, site_from_plain
+from tests.support.core_floor import AT, DEALER, MANAGER, OTHER_MANAGER, ROYALS, SUPERVISOR, Floor, config
 
 # Of a whole jackpot.
 
@@ -145,7 +142,7 @@ MANAGERS = Site({name: Operator(name, Role.MANAGER, f"hash of {name}") for name 
 
 def grown(site, *commands):
     for command in commands:
-        site = evolve_site(site, decide_site(site, command))
+        site = evolve_site(site, decide_site(site, command).event)
     return site
 
 
@@ -157,12 +154,12 @@ def code_of(act):
 
 def test_a_sites_command_under_an_id_acts_once_and_is_answered_without_any_hash():
     asked = IdentifiedSite("k1", "d", AddOperator(AT, MANAGER, "sue", Role.SUPERVISOR, "hash of sue", YEAR))
-    event, answer = decide_site_once(MANAGERS, asked)
+    event, answer = decide_site(MANAGERS, asked)
     assert answer == {"operator": "sue", "role": "supervisor", "expires_at": YEAR}
     assert event.data["command"] == {"id": "k1", "digest": "d", "answer": answer}
     known = asked._replace(earlier=("d", json.dumps(answer)))
-    assert decide_site_once(MANAGERS, known) == (None, answer)
-    assert code_of(lambda: decide_site_once(MANAGERS, known._replace(digest="e"))) == "command_id_reused"
+    assert decide_site(MANAGERS, known) == (None, answer)
+    assert code_of(lambda: decide_site(MANAGERS, known._replace(digest="e"))) == "command_id_reused"
 
 
 def test_a_token_is_worth_something_until_its_end_and_a_new_one_has_a_new_end():
@@ -181,25 +178,25 @@ def test_an_operator_of_before_there_were_ends_never_expires_and_is_written_as_t
     site = grown(Site(), AddOperator(AT, INSTALLER, "max", Role.MANAGER, "h"))
     assert not site.operators["max"].is_expired("9999-12-31T23:59:59.999Z")
     assert plain_site(site)["operators"] == [["max", "manager", "h", True]]
-    assert site_of(json.loads(json.dumps(plain_site(site)))) == site
+    assert site_from_plain(json.loads(json.dumps(plain_site(site)))) == site
     both = grown(site, AddOperator(AT, INSTALLER, "mia", Role.MANAGER, "h", YEAR))
     assert plain_site(both)["operators"][1] == ["mia", "manager", "h", True, YEAR]
-    assert site_of(json.loads(json.dumps(plain_site(both)))) == both
+    assert site_from_plain(json.loads(json.dumps(plain_site(both)))) == both
 
 
 @pytest.mark.parametrize("end", [AT, "2026-11-15T09:29:59.999Z", "tomorrow", "2027-11-15", "2027-11-15T09:30:00Z"])
 def test_a_token_ends_at_a_moment_to_come(end):
     assert code_of(lambda: decide_site(MANAGERS, AddOperator(AT, MANAGER, "sue", Role.AUDITOR, "h", end))) == (
-        "makes_no_sense"
+        "conflict"
     )
-    assert code_of(lambda: decide_site(MANAGERS, RenewToken(AT, MANAGER, "max", "h", end))) == "makes_no_sense"
+    assert code_of(lambda: decide_site(MANAGERS, RenewToken(AT, MANAGER, "max", "h", end))) == "conflict"
 
 
 def test_every_operator_signs_in_and_out_in_their_own_name_and_the_site_stays_as_it_was():
     site = grown(MANAGERS, AddOperator(AT, MANAGER, "ada", Role.AUDITOR, "h"))
     ada = Actor("ada", Role.AUDITOR)
     for kind, told in ((SignIn, "signed_in"), (SignOut, "signed_out")):
-        event = decide_site(site, kind(AT, ada, "10.0.0.7"))
+        event = decide_site(site, kind(AT, ada, "10.0.0.7")).event
         assert (event.type, event.actor, event.data) == (told, "ada", {"address": "10.0.0.7"})
         assert evolve_site(site, event) == site
         assert code_of(lambda kind=kind: decide_site(site, kind(AT, Actor("eve", Role.AUDITOR), "x"))) == "forbidden"
@@ -208,7 +205,7 @@ def test_every_operator_signs_in_and_out_in_their_own_name_and_the_site_stays_as
 
 
 def test_only_the_controller_records_refused_sign_ins():
-    event = decide_site(MANAGERS, RefuseSignIn(AT, CONTROLLER, "10.0.0.7", 12))
+    event = decide_site(MANAGERS, RefuseSignIn(AT, CONTROLLER, "10.0.0.7", 12)).event
     assert (event.type, event.data) == ("sign_in_refused", {"address": "10.0.0.7", "attempts": 12})
     assert evolve_site(MANAGERS, event) == MANAGERS
     assert code_of(lambda: decide_site(MANAGERS, RefuseSignIn(AT, SUPERVISOR, "x", 1))) == "forbidden"

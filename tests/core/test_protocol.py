@@ -4,9 +4,7 @@ import json
 from itertools import combinations
 
 import pytest
-from floor import AT, DEALER, FLUSH, MANAGER, NOTHING, OTHER_MANAGER, PAD, ROYALS, STRAIGHT_FLUSHES, SUPERVISOR, Floor
 
-from jackpot.core.answers import Error, Reason, Refused
 from jackpot.core.commands import (
     Actor,
     CloseWagers,
@@ -27,7 +25,21 @@ from jackpot.core.commands import (
 )
 from jackpot.core.decide import decide
 from jackpot.core.events import EventType
+from jackpot.core.results import CommandError, Refused, WagerRejection
 from jackpot.core.state import Phase, Wager, WagerStatus
+from tests.support.core_floor import (
+    AT,
+    DEALER,
+    FLUSH,
+    MANAGER,
+    NOTHING,
+    OTHER_MANAGER,
+    PAD,
+    ROYALS,
+    STRAIGHT_FLUSHES,
+    SUPERVISOR,
+    Floor,
+)
 
 CONTROLLER = Actor("controller")
 FOUR_OF_A_KIND = ("Qs", "Qh", "Qd", "Qc", "2d")
@@ -87,7 +99,7 @@ def phase(floor, table="t1"):
 
 
 def test_the_reasons_are_those_of_the_protocol_in_its_order():
-    assert [reason.value for reason in Reason] == ["malformed", *REASONS]
+    assert [reason.value for reason in WagerRejection] == ["malformed", *REASONS]
 
 
 def test_a_wager_without_fault_is_accepted():
@@ -427,7 +439,7 @@ def command_with(kind, *faults):
 
 
 def test_the_errors_are_those_of_the_protocol_in_its_order():
-    assert [error.value for error in Error][: len(ERRORS) + 1] == ["malformed", *ERRORS]
+    assert [error.value for error in CommandError][: len(ERRORS) + 1] == ["malformed", *ERRORS]
 
 
 @pytest.mark.parametrize("kind", CAN_GO_WRONG)

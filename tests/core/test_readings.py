@@ -1,10 +1,10 @@
 """The readings, played through the core to the cent."""
 
 import pytest
-from floor import FLUSH, NOTHING, ROYALS, STRAIGHT_FLUSHES, Floor
 
 from jackpot.core.evolve import evolve
 from jackpot.core.state import NEW, Phase
+from tests.support.core_floor import FLUSH, NOTHING, ROYALS, STRAIGHT_FLUSHES, Floor
 
 
 def test_five_dollar_wagers_at_70_30_raise_the_jackpot_by_3_50():

@@ -4,20 +4,9 @@ Every amount is worked out by hand from the readings, beside the number.
 """
 
 import pytest
-from floor import (
-    AT,
-    DEALER,
-    FLUSH,
-    NOTHING,
-    ROYALS,
-    STRAIGHT_FLUSHES,
-    SUPERVISOR,
-    Floor,
-)
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from jackpot.core.answers import Refused
 from jackpot.core.commands import (
     CloseWagers,
     Confirm,
@@ -33,8 +22,19 @@ from jackpot.core.commands import (
 )
 from jackpot.core.evolve import evolve
 from jackpot.core.ledger import NEVER_NEGATIVE, Account, Kind
+from jackpot.core.results import Refused
 from jackpot.core.state import NEW, PayoutStatus, Phase
 from rules.prizes import FixedFrom
+from tests.support.core_floor import (
+    AT,
+    DEALER,
+    FLUSH,
+    NOTHING,
+    ROYALS,
+    STRAIGHT_FLUSHES,
+    SUPERVISOR,
+    Floor,
+)
 
 ALL_TO_J = {"jackpot_bps": 10_000, "reserve_bps": 0}
 THIRDS = {"jackpot_bps": 6_667, "reserve_bps": 3_333}

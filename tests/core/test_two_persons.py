@@ -3,24 +3,8 @@
 from fractions import Fraction
 
 import pytest
-from floor import (
-    AT,
-    AUDITOR,
-    DEALER,
-    FLUSH,
-    MANAGER,
-    NOTHING,
-    OTHER_MANAGER,
-    PAD,
-    ROYALS,
-    STRAIGHT_FLUSHES,
-    SUPERVISOR,
-    Floor,
-    config,
-)
 
-from jackpot.core.answers import Refused
-from jackpot.core.changes import MOST_BOXES, MOST_PROPOSALS
+from jackpot.core.administration import MAX_BOXES, MAX_PROPOSALS
 from jackpot.core.commands import (
     CONTROLLER,
     Actor,
@@ -50,7 +34,8 @@ from jackpot.core.commands import (
 from jackpot.core.decide import decide
 from jackpot.core.events import EventType
 from jackpot.core.ledger import Account, Kind
-from jackpot.core.site import (
+from jackpot.core.results import Refused
+from jackpot.core.site.commands import (
     INSTALLER,
     KEYHOLDER,
     AddJackpot,
@@ -60,18 +45,30 @@ from jackpot.core.site import (
     ProposeManager,
     RenewToken,
     RevokeOperator,
-    Site,
     StartSoftware,
     WithdrawManager,
-    decide_site,
-    evolve_site,
-    joined_hash,
-    plain_site,
-    site_of,
 )
+from jackpot.core.site.decide import decide_site, joined_hash
+from jackpot.core.site.evolve import evolve_site
+from jackpot.core.site.state import Site, plain_site, site_from_plain
 from jackpot.core.state import NEW, Phase
 from jackpot.tokens import operator_of, token_hash
 from rules.prizes import FixedFrom
+from tests.support.core_floor import (
+    AT,
+    AUDITOR,
+    DEALER,
+    FLUSH,
+    MANAGER,
+    NOTHING,
+    OTHER_MANAGER,
+    PAD,
+    ROYALS,
+    STRAIGHT_FLUSHES,
+    SUPERVISOR,
+    Floor,
+    config,
+)
 
 THIRD_MANAGER = Actor("moe", Role.MANAGER)
 NOT_MANAGERS = [SUPERVISOR, AUDITOR, DEALER, PAD]
@@ -157,10 +154,10 @@ def test_a_proposal_needs_a_reason(reason):
 )
 def test_a_configuration_that_makes_no_sense_is_refused_before_anyone_can_approve_it(changes):
     floor = Floor()
-    assert floor.refusal(proposed(config(**changes))) == "makes_no_sense"
+    assert floor.refusal(proposed(config(**changes))) == "conflict"
     with pytest.raises(Refused) as refused:
         decide(NEW, CreateJackpot(AT, MANAGER, "main", "canberra-poker-2016", config(**changes), "mia", 0, 0))
-    assert refused.value.code == "makes_no_sense"
+    assert refused.value.code == "conflict"
 
 
 @pytest.mark.parametrize(
@@ -305,12 +302,12 @@ def test_any_manager_may_withdraw_a_proposal_and_then_nobody_can_approve_it(acto
 
 def test_only_so_many_proposals_wait():
     floor = Floor()
-    for _ in range(MOST_PROPOSALS):
+    for _ in range(MAX_PROPOSALS):
         floor.propose()
-    assert floor.refusal(proposed(config())) == "makes_no_sense"
-    assert floor.refusal(moved("house", "jackpot", 1)) == "makes_no_sense"
+    assert floor.refusal(proposed(config())) == "conflict"
+    assert floor.refusal(moved("house", "jackpot", 1)) == "conflict"
     floor.ask(Withdraw(AT, MANAGER, 1, "room"))
-    assert floor.propose() == MOST_PROPOSALS + 1
+    assert floor.propose() == MAX_PROPOSALS + 1
 
 
 # A jackpot's beginning.
@@ -347,7 +344,7 @@ def test_a_jackpot_under_rules_that_have_none_is_refused(rules):
 
 @pytest.mark.parametrize("amounts", [{"jackpot": -1}, {"reserve": -1}, {"jackpot": 10**15 + 1}], ids=str)
 def test_a_jackpot_opens_with_no_silly_amounts(amounts):
-    assert refusal_of_a_new_jackpot(**amounts) == "makes_no_sense"
+    assert refusal_of_a_new_jackpot(**amounts) == "conflict"
 
 
 def test_what_the_operator_advances_to_the_pools_is_recorded_as_owed_back():
@@ -359,13 +356,13 @@ def test_what_the_operator_advances_to_the_pools_is_recorded_as_owed_back():
 
 def test_a_jackpot_is_created_once_and_a_table_linked_once():
     floor = Floor()
-    assert floor.refusal(created()) == "makes_no_sense"
-    assert floor.refusal(LinkTable(AT, MANAGER, "t1", 7)) == "makes_no_sense"
+    assert floor.refusal(created()) == "conflict"
+    assert floor.refusal(LinkTable(AT, MANAGER, "t1", 7)) == "conflict"
 
 
-@pytest.mark.parametrize("boxes", [0, -1, MOST_BOXES + 1])
+@pytest.mark.parametrize("boxes", [0, -1, MAX_BOXES + 1])
 def test_a_table_has_a_sensible_number_of_boxes(boxes):
-    assert Floor().refusal(LinkTable(AT, MANAGER, "t3", boxes)) == "makes_no_sense"
+    assert Floor().refusal(LinkTable(AT, MANAGER, "t3", boxes)) == "conflict"
 
 
 # Money moved by hand.
@@ -406,7 +403,7 @@ def test_an_ended_round_is_corrected_only_by_a_two_person_act_that_names_it():
 
 @pytest.mark.parametrize("cents", [0, -1, 10**15 + 1])
 def test_an_adjustment_moves_a_sensible_amount(cents):
-    assert Floor().refusal(moved("house", "reserve", cents)) == "makes_no_sense"
+    assert Floor().refusal(moved("house", "reserve", cents)) == "conflict"
 
 
 @pytest.mark.parametrize(
@@ -422,7 +419,7 @@ def test_an_adjustment_moves_a_sensible_amount(cents):
 def test_what_awaits_confirmation_or_settlement_is_never_moved_by_hand(source, target):
     floor = Floor()
     floor.play({7: STRAIGHT_FLUSHES[0]})
-    assert floor.refusal(moved(source, target, 1)) == "makes_no_sense"
+    assert floor.refusal(moved(source, target, 1)) == "conflict"
 
 
 def test_a_pool_gives_all_it_holds_and_not_a_cent_more():
@@ -592,7 +589,7 @@ def site_with(*operators):
 
 def after(site, *commands):
     for command in commands:
-        site = evolve_site(site, decide_site(site, command))
+        site = evolve_site(site, decide_site(site, command).event)
     return site
 
 
@@ -615,15 +612,15 @@ def test_the_installer_adds_the_first_two_managers_and_nobody_more():
 @pytest.mark.parametrize("role", [Role.AUDITOR, Role.SUPERVISOR])
 def test_the_installer_adds_managers_only_so_that_two_person_control_can_work(role):
     command = AddOperator(AT, INSTALLER, "ada", role, "h")
-    assert site_refusal(Site(), command) in ("forbidden", "makes_no_sense")
-    assert site_refusal(site_with(TWO_MANAGERS[0]), command) in ("forbidden", "makes_no_sense")
+    assert site_refusal(Site(), command) in ("forbidden", "conflict")
+    assert site_refusal(site_with(TWO_MANAGERS[0]), command) in ("forbidden", "conflict")
 
 
 @pytest.mark.parametrize("revoked", [0, 1])
 def test_revoking_never_gives_the_installer_its_right_back(revoked):
     site = site_with(*TWO_MANAGERS, ("moe", Role.MANAGER))
     name = TWO_MANAGERS[revoked][0]
-    site = evolve_site(site, decide_site(site, RevokeOperator(AT, THIRD_MANAGER, name, "left")))
+    site = evolve_site(site, decide_site(site, RevokeOperator(AT, THIRD_MANAGER, name, "left")).event)
     assert site_refusal(site, AddOperator(AT, INSTALLER, "mel", Role.MANAGER, "h")) == "forbidden"
 
 
@@ -644,26 +641,26 @@ def test_only_a_manager_changes_the_site(actor):
 
 def test_revocation_keeps_two_managers():
     site = site_with(*TWO_MANAGERS, ("moe", Role.MANAGER), ("sue", Role.SUPERVISOR))
-    site = evolve_site(site, decide_site(site, RevokeOperator(AT, MANAGER, "mia", "left")))
+    site = evolve_site(site, decide_site(site, RevokeOperator(AT, MANAGER, "mia", "left")).event)
     for name in ("max", "moe"):
-        assert site_refusal(site, RevokeOperator(AT, MANAGER, name, "left")) == "makes_no_sense"
-    site = evolve_site(site, decide_site(site, RevokeOperator(AT, MANAGER, "sue", "left")))
+        assert site_refusal(site, RevokeOperator(AT, MANAGER, name, "left")) == "conflict"
+    site = evolve_site(site, decide_site(site, RevokeOperator(AT, MANAGER, "sue", "left")).event)
     assert [operator.name for operator in site.operators.values() if operator.active] == ["max", "moe"]
 
 
 def test_a_revoked_operators_token_is_worth_nothing_and_the_name_never_comes_again():
     site = site_with(*TWO_MANAGERS, ("sue", Role.SUPERVISOR))
-    site = evolve_site(site, decide_site(site, RevokeOperator(AT, MANAGER, "sue", "left")))
+    site = evolve_site(site, decide_site(site, RevokeOperator(AT, MANAGER, "sue", "left")).event)
     assert (site.operators["sue"].active, site.operators["sue"].token_hash) == (False, "")
-    assert site_refusal(site, AddOperator(AT, MANAGER, "sue", Role.MANAGER, "h")) == "makes_no_sense"
-    assert site_refusal(site, RenewToken(AT, MANAGER, "sue", "h")) == "makes_no_sense"
-    assert site_refusal(site, RevokeOperator(AT, MANAGER, "sue", "again")) == "makes_no_sense"
+    assert site_refusal(site, AddOperator(AT, MANAGER, "sue", Role.MANAGER, "h")) == "conflict"
+    assert site_refusal(site, RenewToken(AT, MANAGER, "sue", "h")) == "conflict"
+    assert site_refusal(site, RevokeOperator(AT, MANAGER, "sue", "again")) == "conflict"
 
 
 def test_nobody_unknown_is_revoked_or_renewed():
     site = site_with(*TWO_MANAGERS)
-    assert site_refusal(site, RevokeOperator(AT, MANAGER, "sue", "left")) == "makes_no_sense"
-    assert site_refusal(site, RenewToken(AT, MANAGER, "sue", "h")) == "makes_no_sense"
+    assert site_refusal(site, RevokeOperator(AT, MANAGER, "sue", "left")) == "conflict"
+    assert site_refusal(site, RenewToken(AT, MANAGER, "sue", "h")) == "conflict"
 
 
 def test_a_manager_renews_the_token_of_a_supervisor_alone_and_the_old_one_is_gone():
@@ -696,7 +693,7 @@ def test_one_manager_alone_never_makes_a_second_self():
 
 def test_two_managers_together_add_a_manager_and_the_trail_names_both():
     site = after(site_with(*TWO_MANAGERS), ProposeManager(AT, MANAGER, "moe", "one half"))
-    event = decide_site(site, ApproveManager(AT, OTHER_MANAGER, "moe", "h"))
+    event = decide_site(site, ApproveManager(AT, OTHER_MANAGER, "moe", "h")).event
     assert (event.actor, event.data["proposed_by"]) == ("mia", "max")
     site = evolve_site(site, event)
     assert site.operators["moe"].actor == THIRD_MANAGER
@@ -728,19 +725,19 @@ def test_neither_half_of_a_managers_token_is_a_token():
 
 def test_a_manager_proposed_before_tokens_had_halves_is_proposed_anew():
     site = after(site_with(*TWO_MANAGERS), ProposeManager(AT, MANAGER, "moe", "one half"))._replace(halves={"moe": ""})
-    assert site_refusal(site, ApproveManager(AT, OTHER_MANAGER, "moe", "h")) == "makes_no_sense"
+    assert site_refusal(site, ApproveManager(AT, OTHER_MANAGER, "moe", "h")) == "conflict"
 
 
 def test_a_site_with_halves_is_read_back_as_it_was():
     site = site_with(*TWO_MANAGERS)
     waiting = after(site, ProposeManager(AT, MANAGER, "moe", "one half"))
-    assert site_of(plain_site(waiting)) == waiting
+    assert site_from_plain(plain_site(waiting)) == waiting
     assert "halves" not in plain_site(site)
 
 
 def test_a_manager_who_waits_can_be_withdrawn_and_proposed_again_but_not_twice():
     site = after(site_with(*TWO_MANAGERS), ProposeManager(AT, MANAGER, "moe", "one half"))
-    assert site_refusal(site, ProposeManager(AT, OTHER_MANAGER, "moe", "one half")) == "makes_no_sense"
+    assert site_refusal(site, ProposeManager(AT, OTHER_MANAGER, "moe", "one half")) == "conflict"
     site = after(site, WithdrawManager(AT, MANAGER, "moe", "changed my mind"))
     assert site_refusal(site, WithdrawManager(AT, MANAGER, "moe", "again")) == "unknown_proposal"
     assert "moe" in after(site, ProposeManager(AT, MANAGER, "moe", "one half")).waiting
@@ -748,7 +745,7 @@ def test_a_manager_who_waits_can_be_withdrawn_and_proposed_again_but_not_twice()
 
 def test_a_supervisor_does_not_become_a_manager_by_a_proposal():
     site = site_with(*TWO_MANAGERS, ("sue", Role.SUPERVISOR))
-    assert site_refusal(site, ProposeManager(AT, MANAGER, "sue", "one half")) == "makes_no_sense"
+    assert site_refusal(site, ProposeManager(AT, MANAGER, "sue", "one half")) == "conflict"
 
 
 def test_the_key_holder_renews_a_lost_token_and_can_do_nothing_else():
@@ -812,19 +809,19 @@ def test_a_retired_jackpot_plays_and_changes_no_more():
         ProposeRetirement(AT, MANAGER, "next", "again"),
         ProposeAdjustment(AT, MANAGER, Account.HOUSE, Account.JACKPOT, 1, "more"),
     ):
-        assert floor.refusal(command) == "makes_no_sense"
+        assert floor.refusal(command) == "conflict"
 
 
 @pytest.mark.parametrize("heir", ["", "main"])
 def test_a_jackpot_inherits_nothing_from_itself(heir):
-    assert Floor().refusal(ProposeRetirement(AT, MANAGER, heir, "renovation")) == "makes_no_sense"
+    assert Floor().refusal(ProposeRetirement(AT, MANAGER, heir, "renovation")) == "conflict"
 
 
 @pytest.mark.parametrize("name", ["pad", "dealer", "display", "controller", "init", "keyholder"])
 def test_no_operator_is_called_like_a_device(name):
     site = site_with(*TWO_MANAGERS)
-    assert site_refusal(site, AddOperator(AT, MANAGER, name, Role.AUDITOR, "h")) == "makes_no_sense"
-    assert site_refusal(site, ProposeManager(AT, MANAGER, name, "one half")) == "makes_no_sense"
+    assert site_refusal(site, AddOperator(AT, MANAGER, name, Role.AUDITOR, "h")) == "conflict"
+    assert site_refusal(site, ProposeManager(AT, MANAGER, name, "one half")) == "conflict"
 
 
 @pytest.mark.parametrize("name", ["", "two words", "ü", "a/b", "x" * 65])
@@ -838,8 +835,8 @@ def test_names_are_1_to_64_plain_characters(name):
 def test_a_jackpot_and_a_table_are_entered_once():
     site = site_with(*TWO_MANAGERS)
     for command in (AddJackpot(AT, MANAGER, "main"), AddTable(AT, MANAGER, "t1", "main")):
-        site = evolve_site(site, decide_site(site, command))
-        assert site_refusal(site, command) == "makes_no_sense"
+        site = evolve_site(site, decide_site(site, command).event)
+        assert site_refusal(site, command) == "conflict"
     assert (site.jackpots, site.tables) == (("main",), {"t1": "main"})
 
 
@@ -850,5 +847,5 @@ def test_a_site_is_written_and_read_back_whole():
         AddJackpot(AT, MANAGER, "main"),
         AddTable(AT, MANAGER, "t1", "main"),
     ):
-        site = evolve_site(site, decide_site(site, command))
-    assert site_of(plain_site(site)) == site
+        site = evolve_site(site, decide_site(site, command).event)
+    assert site_from_plain(plain_site(site)) == site

@@ -10,13 +10,11 @@ import sys
 import urllib.parse
 import urllib.request
 from contextlib import contextmanager
-from pathlib import Path
 
 import pytest
 
-sys.path += [str(Path(__file__).parent.parent / room) for room in ("system", "notify")]
-from machinery import REPO, Client, Site, free_port, mosquitto, wait_until
-from receiver import SECRET, receiving
+from tests.support.daemon import REPO, Client, Site, free_port, mosquitto, wait_until
+from tests.support.webhook_receiver import SECRET, receiving
 
 DEPLOY = REPO / "deploy"
 DASHBOARD = json.loads((DEPLOY / "grafana" / "dashboard.json").read_text())

@@ -3,17 +3,13 @@
 import shutil
 import socket
 import subprocess
-import sys
 import time
-from pathlib import Path
 
 import pytest
 
-sys.path.append(str(Path(__file__).parent.parent / "system"))
-from machinery import Site
-
 from hardware_sim import tempo
 from hardware_sim.connection import Broker
+from tests.support.daemon import Site
 
 
 @pytest.fixture(autouse=True)

@@ -7,13 +7,13 @@ import subprocess
 import sys
 
 import pytest
-from machinery import REPO
 from sqlalchemy import DDL
 
 from hardware_sim import inquiry
 from hardware_sim.books import Books, Reconciliation, compared, read_trail
 from hardware_sim.inquiry import ask_books, found_config
 from hardware_sim.notebook import Standing, Sum, summed
+from tests.support.daemon import REPO
 
 ROUND = ("t1", 4)
 BELIEVED = {ROUND: {Standing(3, "b3-1", 200), Standing(5, "b5-1", 200)}}

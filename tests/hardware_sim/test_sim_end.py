@@ -6,10 +6,10 @@ import sys
 from contextlib import asynccontextmanager
 
 import pytest
-from scripted_controller import controller, reached
 
 from hardware_sim import Broker, Floor, FloorError
 from hardware_sim.connection import Connection
+from tests.support.scripted_controller import controller, reached
 
 LIMIT_SECONDS = 10
 

@@ -12,7 +12,7 @@ WAGER = {"wager_id": "t1b3-1", "round": 4, "amount_cents": 200, "ante": True, "s
 COMMAND = {"command_id": "t1d-1", "type": "declare", "round": 4, "box": 3, "cards": ["As", "Ks", "Qs", "Js", "Ts"]}
 
 
-class Line:
+class WriteConnection:
     """A connection that remembers what was said."""
 
     def __init__(self):
@@ -24,7 +24,7 @@ class Line:
 
 
 def said(faults, *numbers):
-    line = Line()
+    line = WriteConnection()
     sender = Sender("t1/3", line, "topic", faults)
     for number in numbers:
         sender.say({"n": number, "command_id": "x"}, "x")

@@ -4,10 +4,9 @@ import asyncio
 import json
 import sys
 
-from scripted_controller import Table, controller, reached
-
 from hardware_sim import Faults, Floor, Habits, Rig, Shoe, read_books
 from hardware_sim.messages import encoded
+from tests.support.scripted_controller import Table, controller, reached
 
 QUICK = 200
 ALL_WAGER = Habits(play=1, wager=1, misplace=0, fold=0.5, void_hand=0, void_round=0)

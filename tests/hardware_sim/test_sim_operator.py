@@ -7,11 +7,10 @@ import subprocess
 import sys
 import time
 
-from machinery import REPO
-from scripted_controller import controller, reached
-
 from hardware_sim import Operator, operator
 from jackpot.core.events import EventType
+from tests.support.daemon import REPO
+from tests.support.scripted_controller import controller, reached
 
 LIMIT_SECONDS = 10
 

@@ -4,8 +4,6 @@ import asyncio
 import json
 from contextlib import asynccontextmanager
 
-from scripted_controller import WAGER_CENTS, Table, controller, reached
-
 from hardware_sim.connection import Broker
 from hardware_sim.faults import Faults
 from hardware_sim.felt import Felt
@@ -16,6 +14,7 @@ from hardware_sim.setting import Setting, new_nonce
 from hardware_sim.shoe import Shoe
 from hardware_sim.tempo import Tempo
 from hardware_sim.topics import Topics
+from tests.support.scripted_controller import WAGER_CENTS, Table, controller, reached
 
 EAGER = Habits(play=1, wager=1, misplace=0, fold=0, void_hand=0, void_round=0)
 

@@ -3,10 +3,9 @@
 import asyncio
 import json
 
-from scripted_controller import controller
-
 from hardware_sim import Floor, Habits, Shoe
 from hardware_sim.player import People
+from tests.support.scripted_controller import controller
 
 DIVERSE = Habits(misplace=0.1, fold=0.5, void_hand=0.1, void_round=0.1)
 DEALS, BOXES = range(1, 60), range(1, 8)

@@ -6,11 +6,11 @@ import subprocess
 import sys
 
 import pytest
-from certificates import certificate
-from machinery import free_port, takes_connections, wait_until
-from scripted_controller import controller
 
 from hardware_sim import AddressError, Broker
+from tests.support.certificates import certificate
+from tests.support.daemon import free_port, takes_connections, wait_until
+from tests.support.scripted_controller import controller
 
 
 @pytest.fixture

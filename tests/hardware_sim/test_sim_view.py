@@ -10,9 +10,8 @@ import sys
 import termios
 from contextlib import asynccontextmanager
 
-from scripted_controller import controller, reached
-
 from hardware_sim import view
+from tests.support.scripted_controller import controller, reached
 
 LIMIT_SECONDS = 20
 ROWS, COLUMNS = 40, 120

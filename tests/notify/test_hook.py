@@ -4,13 +4,13 @@ import base64
 
 import pytest
 
-from jackpot.notify.hook import Hook, HookError
+from jackpot.notify.webhook import HookError, Webhook
 
 SECRET = "whsec_" + base64.b64encode(bytes(32)).decode()
 
 
 def test_the_signature_is_the_one_that_standard_webhooks_publishes_as_its_example():
-    hook = Hook.of("https://example.org/", "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw")
+    hook = Webhook.of("https://example.org/", "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw")
     headers = dict(hook.headers("msg_p5jXN8AQM9LWM0D4loKWxJek", 1614265330, b'{"test": 2432232314}'))
     assert headers == {
         "webhook-id": "msg_p5jXN8AQM9LWM0D4loKWxJek",
@@ -21,8 +21,8 @@ def test_the_signature_is_the_one_that_standard_webhooks_publishes_as_its_exampl
 
 def test_while_a_secret_is_replaced_a_post_is_signed_with_both():
     old, new = (base64.b64encode(bytes([n]) * 32).decode() for n in (1, 2))
-    both = dict(Hook.of("http://h/", f"whsec_{old}\nwhsec_{new}\n").headers("msg_1", 1, b"{}"))["webhook-signature"]
-    alone = [dict(Hook.of("http://h/", f"whsec_{one}").headers("msg_1", 1, b"{}")) for one in (old, new)]
+    both = dict(Webhook.of("http://h/", f"whsec_{old}\nwhsec_{new}\n").headers("msg_1", 1, b"{}"))["webhook-signature"]
+    alone = [dict(Webhook.of("http://h/", f"whsec_{one}").headers("msg_1", 1, b"{}")) for one in (old, new)]
     assert both.split(" ") == [headers["webhook-signature"] for headers in alone]
 
 
@@ -35,7 +35,7 @@ def test_while_a_secret_is_replaced_a_post_is_signed_with_both():
     ],
 )
 def test_an_address_is_taken_apart(url, host, port, target):
-    hook = Hook.of(url, SECRET)
+    hook = Webhook.of(url, SECRET)
     assert (hook.host, hook.port, hook.target, hook.tls is not None) == (host, port, target, url.startswith("https"))
 
 
@@ -45,7 +45,7 @@ def test_an_address_is_taken_apart(url, host, port, target):
 )  # fmt: skip
 def test_an_address_that_is_not_understood_is_refused_without_being_repeated(url):
     with pytest.raises(HookError, match="webhook_url is not understood") as refused:
-        Hook.of(url, SECRET)
+        Webhook.of(url, SECRET)
     assert "hunter2" not in str(refused.value)
 
 
@@ -54,14 +54,14 @@ def test_an_address_that_is_not_understood_is_refused_without_being_repeated(url
 )
 def test_a_secret_that_is_none_is_refused_without_being_repeated(secret):
     with pytest.raises(HookError, match="secret") as refused:
-        Hook.of("https://example.org/", secret)
+        Webhook.of("https://example.org/", secret)
     assert "c2hvcnQ" not in str(refused.value)
 
 
 def test_what_is_shown_of_an_address_holds_no_path():
-    assert Hook.of("https://example.org/T0KEN?a=b", SECRET).shown == "https://example.org:443"
+    assert Webhook.of("https://example.org/T0KEN?a=b", SECRET).shown == "https://example.org:443"
 
 
 def test_a_file_of_authorities_that_is_not_there_is_said():
     with pytest.raises(HookError, match="webhook_ca_file cannot be read: No such file"):
-        Hook.of("https://example.org/", SECRET, "/nowhere/ca.pem")
+        Webhook.of("https://example.org/", SECRET, "/nowhere/ca.pem")

@@ -7,11 +7,11 @@ import time
 from contextlib import contextmanager
 
 import pytest
-from certificates import certificate
-from receiver import SECRET, receiving
 
-from jackpot.notify.hook import Hook
-from jackpot.notify.post import PostError, post
+from jackpot.notify.http_post import PostError, post
+from jackpot.notify.webhook import Webhook
+from tests.support.certificates import certificate
+from tests.support.webhook_receiver import SECRET, receiving
 
 
 def posted(hook, seconds=5.0, body=b'{"a":1}'):
@@ -19,7 +19,7 @@ def posted(hook, seconds=5.0, body=b'{"a":1}'):
 
 
 def hook_of(port, scheme="http", host="127.0.0.1", ca_file=""):
-    return Hook.of(f"{scheme}://{host}:{port}/hooks?to=pit", SECRET, ca_file)
+    return Webhook.of(f"{scheme}://{host}:{port}/hooks?to=pit", SECRET, ca_file)
 
 
 def test_a_body_goes_out_as_it_is_and_the_status_comes_back(receiver):

@@ -7,15 +7,15 @@ from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from receiver import SECRET, receiving
 
 from jackpot.core.notices import Notice, NoticeType
-from jackpot.notify import sender as senders
-from jackpot.notify.hook import Hook
-from jackpot.notify.sender import Sender
+from jackpot.notify import delivery as senders
+from jackpot.notify.delivery import Sender
+from jackpot.notify.webhook import Webhook
 from jackpot.store import outbox
 from jackpot.store.database import Database
 from jackpot.store.schema import migrate
+from tests.support.webhook_receiver import SECRET, receiving
 
 
 @pytest.fixture(autouse=True)
@@ -41,7 +41,7 @@ def put(database, number, at=None):
 
 @asynccontextmanager
 async def running(database, port):
-    sender = Sender(database, Hook.of(f"http://127.0.0.1:{port}/", SECRET), "1.0")
+    sender = Sender(database, Webhook.of(f"http://127.0.0.1:{port}/", SECRET), "1.0")
     task = asyncio.create_task(sender.run())
     try:
         yield sender
@@ -190,7 +190,7 @@ def test_no_secret_and_no_path_is_logged(database, receiver, capsys):
     receiver.answers = [500, 404]
 
     async def run():
-        sender = Sender(database, Hook.of(f"http://127.0.0.1:{receiver.port}/T0KEN", SECRET), "1.0")
+        sender = Sender(database, Webhook.of(f"http://127.0.0.1:{receiver.port}/T0KEN", SECRET), "1.0")
         task = asyncio.create_task(sender.run())
         await asyncio.to_thread(receiver.wait, 3)
         task.cancel()

@@ -8,9 +8,9 @@ import pytest
 import reference
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from reference import ACE, JOKER, LOWEST, Deck
 
 import rules
+from tests.support.reference_rules import ACE, JOKER, LOWEST, Deck
 
 thoroughly = settings(max_examples=200, deadline=None, database=None)
 FLAGS = ("joker", "ace_low", "eight_or_better")

@@ -5,9 +5,9 @@ import pickle
 from collections.abc import MutableSequence, Sequence
 
 import pytest
-from reference import LOWEST, SUITS, Deck
 
 import rules
+from tests.support.reference_rules import LOWEST, SUITS, Deck
 
 RANKS = "23456789TJQKA"
 NAMES = [rank + suit for rank in RANKS for suit in SUITS]

@@ -8,10 +8,10 @@ from random import Random
 
 import pytest
 import reference
-from reference import ACE, JOKER, LOWEST, SUITS, Deck, assert_same_order
 
 import rules
 from rules import Category
+from tests.support.reference_rules import ACE, JOKER, LOWEST, SUITS, Deck, assert_same_order
 
 CANBERRA = ("canberra-poker-2016", "canberra-poker-1997")
 FIXED_DECK = (*CANBERRA, "ultimate-texas-holdem-2025")

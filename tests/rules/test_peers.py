@@ -9,9 +9,9 @@ import pokerkit
 import pytest
 import reference
 import treys
-from reference import Deck, assert_same_order
 
 import rules
+from tests.support.reference_rules import Deck, assert_same_order
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore", DeprecationWarning)  # eval7 calls pyparsing by names it has since changed

@@ -1,8 +1,7 @@
-"""What the databases themselves refuse, and what a book promises: all of a batch or nothing, and never twice."""
+"""What the databases themselves refuse, and what a journal promises: all of a batch or nothing, and never twice."""
 
 import gc
 import sqlite3
-import sys
 from collections import Counter
 from itertools import count
 from pathlib import Path
@@ -17,11 +16,7 @@ from alembic.script import ScriptDirectory
 from sqlalchemy import func, inspect, select, text
 from sqlalchemy.exc import DBAPIError, IntegrityError, OperationalError
 
-sys.path.append(str(Path(__file__).parent.parent / "core"))
-from floor import AT, DEALER, FLUSH, MANAGER, NOTHING, PAD, STRAIGHT_FLUSHES, SUPERVISOR, Floor
-
 import migrations
-from jackpot.core.answers import Decision, Refused
 from jackpot.core.commands import (
     CloseWagers,
     Declare,
@@ -36,20 +31,26 @@ from jackpot.core.commands import (
     VoidHand,
     VoidRound,
 )
-from jackpot.core.notices import Notified
-from jackpot.core.site import INSTALLER, AddOperator
-from jackpot.store import book as books
+from jackpot.core.notices import NoticeTarget
+from jackpot.core.results import Decision, Refused
+from jackpot.core.site.commands import INSTALLER, AddOperator
+from jackpot.engine import journal as journals
+from jackpot.engine.journal import Journal
+from jackpot.engine.lease import Lease
+from jackpot.engine.site_journal import SiteJournal
 from jackpot.store import schema, tables
-from jackpot.store.audit import verify, write_checkpoint
-from jackpot.store.book import Book, SiteBook, read_jackpot
+from jackpot.store.checkpoints import write_checkpoint
 from jackpot.store.database import Database
 from jackpot.store.errors import Fenced, StoreError, WrongSchema
-from jackpot.store.flight import Flight
-from jackpot.store.line import SqliteLine
-from jackpot.store.memory import Memory
-from jackpot.store.notes import Signer
+from jackpot.store.idempotency import KnownIds
+from jackpot.store.postgres_connection import PostgresWriteConnection
 from jackpot.store.projection import Projection
 from jackpot.store.schema import migrate, require_head
+from jackpot.store.signed_notes import Signer
+from jackpot.store.state_tables import read_jackpot
+from jackpot.store.trail_verification import verify
+from jackpot.store.write_connection import SqliteWriteConnection
+from tests.support.core_floor import AT, DEALER, FLUSH, MANAGER, NOTHING, PAD, STRAIGHT_FLUSHES, SUPERVISOR, Floor
 
 SIGNER = Signer("casino", bytes(range(32)))
 numbers = count(1)
@@ -83,23 +84,23 @@ def empty(database, request, tmp_path):
 
 
 class KeptFloor(Floor):
-    """A floor whose state is a book's."""
+    """A floor whose state is a journal's."""
 
     def __init__(self, database, **changes):
         self.database, self.chain = database, f"chain-{next(numbers)}"
-        self.book = Book.open(database, self.chain, "first", notified=Notified("casino"))
+        self.journal = Journal.open(database, self.chain, "first", notice_target=NoticeTarget("casino"))
         super().__init__(**changes)
 
     def ask(self, command):
-        (outcome,) = self.book.ask([command])
-        self.jackpot = self.book.jackpot
+        (outcome,) = self.journal.execute([command])
+        self.jackpot = self.journal.jackpot
         if isinstance(outcome, Refused):
             raise outcome
         return outcome.answer
 
     def restart(self):
-        self.book = Book.open(self.database, self.chain, "next")
-        self.jackpot = self.book.jackpot
+        self.journal = Journal.open(self.database, self.chain, "next")
+        self.jackpot = self.journal.jackpot
 
     def kept(self):
         """Every row of the chain."""
@@ -112,12 +113,12 @@ class KeptFloor(Floor):
             }
 
     def check(self):
-        """The book and the database say the same, and the trail verifies."""
+        """The journal and the database say the same, and the trail verifies."""
         with self.database.reader() as connection:
-            assert read_jackpot(connection, self.chain) == self.book.jackpot
+            assert read_jackpot(connection, self.chain) == self.journal.jackpot
         write_checkpoint(self.database, self.chain, SIGNER)
         found = verify(self.database, self.chain, SIGNER.verifier)
-        assert (found.problem, found.events) == (None, self.book.chain.head.seq)
+        assert (found.problem, found.events) == (None, self.journal.lease.head.seq)
 
 
 @pytest.fixture
@@ -290,16 +291,16 @@ def test_a_migration_that_fails_leaves_nothing_behind(empty):
 
 def test_a_book_that_was_taken_over_writes_nothing_more(floor, database):
     floor.open()
-    first = floor.book
-    second = Book.open(database, floor.chain, "second")
+    first = floor.journal
+    second = Journal.open(database, floor.chain, "second")
     before, state = floor.kept(), first.jackpot
     with pytest.raises(Fenced, match="another took over"):
-        first.ask([floor.wagered(1), floor.wagered(2), CloseWagers(AT, DEALER, "t1", 1)])
+        first.execute([floor.wagered(1), floor.wagered(2), CloseWagers(AT, DEALER, "t1", 1)])
     assert floor.kept() == before
     assert first.jackpot == state
-    assert isinstance(second.ask([floor.wagered(1)])[0], Decision)
+    assert isinstance(second.execute([floor.wagered(1)])[0], Decision)
     with pytest.raises(Fenced):
-        first.ask([floor.wagered(2)])
+        first.execute([floor.wagered(2)])
     floor.restart()
     floor.check()
     assert floor.jackpot.tables["t1"].round.lit == [1]
@@ -310,27 +311,29 @@ def test_a_book_that_was_taken_over_still_tells_what_was_done_before(floor, data
     floor.open()
     wager = floor.wagered(1)
     floor.ask(wager)
-    Book.open(database, floor.chain, "second")
-    assert floor.book.ask([wager])[0].answer == {"verdict": "accepted", "reason": None}
+    Journal.open(database, floor.chain, "second")
+    assert floor.journal.execute([wager])[0].answer == {"verdict": "accepted", "reason": None}
 
 
 def test_the_fence_also_holds_without_a_change_of_epoch(floor, database):
     """Two books at one epoch cannot both go on: the second to commit is stopped by the sequence number."""
-    chain = books.Chain(database, floor.chain, floor.book.chain.head)
-    twin = Book(chain, floor.book.jackpot)
+    lease = Lease(database, floor.chain, floor.journal.lease.head)
+    twin = Journal(lease, floor.journal.jackpot)
     floor.open()
     before = floor.kept()
     with pytest.raises(Fenced):
-        twin.ask([OpenRound(AT, DEALER, "t2")])
+        twin.execute([OpenRound(AT, DEALER, "t2")])
     assert floor.kept() == before
 
 
 def test_each_takeover_has_a_higher_epoch_than_any_that_was_seen(database):
     name = f"chain-{next(numbers)}"
     seen = {0: 1, 7: 8, 3: 9, 9: 10, 10: 11}
-    assert [Book.open(database, name, "x", seen_epoch=epoch).chain.head.epoch for epoch in seen] == list(seen.values())
+    assert [Journal.open(database, name, "x", seen_epoch=epoch).lease.head.epoch for epoch in seen] == list(
+        seen.values()
+    )
     other = f"chain-{next(numbers)}"
-    assert Book.open(database, other, "x", seen_epoch=5).chain.head.epoch == 6
+    assert Journal.open(database, other, "x", seen_epoch=5).lease.head.epoch == 6
     with database.reader() as connection:
         row = connection.execute(select(tables.chains).where(tables.chains.c.chain == name)).one()
     assert (row.epoch, row.owner, row.seq) == (11, "x", 0)
@@ -338,13 +341,13 @@ def test_each_takeover_has_a_higher_epoch_than_any_that_was_seen(database):
 
 def test_the_sites_chain_is_fenced_too(empty):
     migrate(empty)
-    first = SiteBook.open(empty, "first")
-    first.ask(AddOperator(AT, INSTALLER, "max", Role.MANAGER, "hash"))
-    second = SiteBook.open(empty, "second")
+    first = SiteJournal.open(empty, "first")
+    first.execute(AddOperator(AT, INSTALLER, "max", Role.MANAGER, "hash"))
+    second = SiteJournal.open(empty, "second")
     assert second.site == first.site
     with pytest.raises(Fenced):
-        first.ask(AddOperator(AT, INSTALLER, "mia", Role.MANAGER, "hash"))
-    second.ask(AddOperator(AT, INSTALLER, "mia", Role.MANAGER, "hash"))
+        first.execute(AddOperator(AT, INSTALLER, "mia", Role.MANAGER, "hash"))
+    second.execute(AddOperator(AT, INSTALLER, "mia", Role.MANAGER, "hash"))
     write_checkpoint(empty, "site", SIGNER)
     assert (verify(empty, "site", SIGNER.verifier).events, set(second.site.operators)) == (2, {"max", "mia"})
 
@@ -354,7 +357,7 @@ def test_the_sites_chain_is_fenced_too(empty):
 
 def line_of(database):
     """The writer's own line to this kind of database."""
-    return SqliteLine if database.is_sqlite else Flight
+    return SqliteWriteConnection if database.is_sqlite else PostgresWriteConnection
 
 
 def break_at(monkeypatch, line, stage):
@@ -366,7 +369,7 @@ def break_at(monkeypatch, line, stage):
     if stage == "projections":
         monkeypatch.setattr(Projection, "write", broken)
     elif stage in ("write_balances", "write_states"):
-        monkeypatch.setattr(books, stage, broken)
+        monkeypatch.setattr(journals, stage, broken)
     else:
         real = line.insert
 
@@ -379,15 +382,15 @@ def break_at(monkeypatch, line, stage):
 @pytest.mark.parametrize("stage", ["events", "transfers", "projections", "write_balances", "write_states"])
 def test_a_batch_that_fails_half_way_leaves_nothing_and_the_book_goes_on(floor, database, monkeypatch, stage):
     floor.open()
-    before, head, state = floor.kept(), floor.book.chain.head, floor.book.jackpot
+    before, head, state = floor.kept(), floor.journal.lease.head, floor.journal.jackpot
     batch = [floor.wagered(1), floor.wagered(2), CloseWagers(AT, DEALER, "t1", 1)]
     with monkeypatch.context() as patched:
         break_at(patched, line_of(database), stage)
         for _ in range(2):
             with pytest.raises(StoreError, match=f"no more {stage}"):
-                floor.book.ask(batch)
-    assert (floor.kept(), floor.book.chain.head, floor.book.jackpot) == (before, head, state)
-    assert all(isinstance(outcome, Decision) for outcome in floor.book.ask(batch))
+                floor.journal.execute(batch)
+    assert (floor.kept(), floor.journal.lease.head, floor.journal.jackpot) == (before, head, state)
+    assert all(isinstance(outcome, Decision) for outcome in floor.journal.execute(batch))
     floor.check()
 
 
@@ -397,13 +400,13 @@ def test_a_row_that_the_database_refuses_fails_its_batch_with_a_sentence(floor, 
     with database.transaction() as connection:
         connection.execute(tables.wagers.insert().values(forged))
     floor.restart()
-    before, real = floor.kept(), books.recalled_from
-    books.recalled_from = lambda *_: Memory()  # a memory that fails, so that only the database's key is left
+    before, real = floor.kept(), journals.look_up
+    journals.look_up = lambda *_: KnownIds()  # a memory that fails, so that only the database's key is left
     try:
         with pytest.raises(StoreError):
-            floor.book.ask([floor.wagered(1), floor.wagered(2, wager_id="in the way")])
+            floor.journal.execute([floor.wagered(1), floor.wagered(2, wager_id="in the way")])
     finally:
-        books.recalled_from = real
+        journals.look_up = real
     assert floor.kept() == before
     with database.transaction() as connection:
         connection.execute(tables.wagers.delete().where(tables.wagers.c.wager_id == "in the way"))
@@ -465,9 +468,9 @@ def test_a_commit_whose_answer_is_lost_is_recognised_as_landed(floor, database, 
     line = line_of(database)
     with monkeypatch.context() as patched:
         patched.setattr(line, "commit", lost_answer(line.commit))
-        outcomes = floor.book.ask([floor.wagered(1), floor.wagered(2)])
+        outcomes = floor.journal.execute([floor.wagered(1), floor.wagered(2)])
     assert [outcome.answer["verdict"] for outcome in outcomes] == ["accepted", "accepted"]
-    assert floor.book.jackpot.tables["t1"].round.lit == [1, 2]
+    assert floor.journal.jackpot.tables["t1"].round.lit == [1, 2]
     floor.wager(3)
     floor.check()
     gc.collect()  # a connection that was let go without being closed would complain here
@@ -476,12 +479,12 @@ def test_a_commit_whose_answer_is_lost_is_recognised_as_landed(floor, database, 
 def test_a_commit_that_really_failed_is_not_taken_for_landed(floor, database, monkeypatch):
     floor.open()
     line = line_of(database)
-    before, state = floor.kept(), floor.book.jackpot
+    before, state = floor.kept(), floor.journal.jackpot
     with monkeypatch.context() as patched:
         patched.setattr(line, "commit", failed_commit(line.commit))
         with pytest.raises(StoreError, match="the connection was lost"):
-            floor.book.ask([floor.wagered(1)])
-    assert (floor.kept(), floor.book.jackpot) == (before, state)
+            floor.journal.execute([floor.wagered(1)])
+    assert (floor.kept(), floor.journal.jackpot) == (before, state)
     floor.wager(1)
     floor.check()
     gc.collect()  # a connection that was let go without being closed would complain here
@@ -517,7 +520,7 @@ def test_a_lost_commit_that_another_has_replaced_is_not_taken_for_ours(floor, da
         connection.rollback()
         with monkeypatch.context() as patched:
             patched.setattr(line, "commit", real)
-            Book.open(elsewhere, floor.chain, "other").ask([other_wager])
+            Journal.open(elsewhere, floor.chain, "other").execute([other_wager])
         raise OperationalError("COMMIT", {}, Exception("the connection was lost"))
 
     with monkeypatch.context() as patched:
@@ -554,7 +557,7 @@ def test_a_wager_of_a_past_round_is_accepted_again_and_posted_once(floor):
     floor.settle()
     rounds_later(floor)
     before = floor.kept()
-    assert told(floor.book.ask([wager])[0]) == {"verdict": "accepted", "reason": None}
+    assert told(floor.journal.execute([wager])[0]) == {"verdict": "accepted", "reason": None}
     assert floor.kept() == before
 
 
@@ -566,7 +569,7 @@ def test_a_voided_wager_of_a_past_round_is_returned_again_with_its_reason(floor)
     floor.ask(VoidHand(AT, DEALER, "t1", 1, 1, "wet card"))
     floor.ask(VoidRound(AT, DEALER, "t1", 1, "fire alarm"))
     rounds_later(floor)
-    answers = [told(outcome) for outcome in floor.book.ask(wagers)]
+    answers = [told(outcome) for outcome in floor.journal.execute(wagers)]
     assert answers == [{"verdict": "returned", "reason": "wet card"}, {"verdict": "returned", "reason": "fire alarm"}]
 
 
@@ -583,9 +586,9 @@ def test_a_wager_id_of_a_past_round_with_other_content_is_reused(floor):
     now = floor.round()
     for known in (wager, voided):
         others = [known._replace(**change) for change in ({"round": now}, {"amount_cents": 200}, {"ante": False})]
-        assert [told(outcome) for outcome in floor.book.ask(others)] == ["wager_id_reused"] * 3
+        assert [told(outcome) for outcome in floor.journal.execute(others)] == ["wager_id_reused"] * 3
     elsewhere = [wager._replace(box=3, round=now), wager._replace(box=3, round=1), wager._replace(wager_id="new")]
-    assert [told(outcome) for outcome in floor.book.ask(elsewhere)] == [
+    assert [told(outcome) for outcome in floor.journal.execute(elsewhere)] == [
         {"verdict": "accepted", "reason": None},
         "wager_id_reused",
         "stale_round",
@@ -603,22 +606,22 @@ def test_a_command_of_a_past_round_is_answered_again_and_acts_once(floor):
     floor.confirm()
     rounds_later(floor)
     before = floor.kept()
-    again = floor.book.ask([opened, declared, settled])
+    again = floor.journal.execute([opened, declared, settled])
     assert [told(outcome) for outcome in again] == answers
     assert [outcome.events for outcome in again] == [(), (), ()]
     others = [asked._replace(digest="other") for asked in (opened, declared, settled)]
-    assert [told(outcome) for outcome in floor.book.ask(others)] == ["command_id_reused"] * 3
+    assert [told(outcome) for outcome in floor.journal.execute(others)] == ["command_id_reused"] * 3
     assert floor.kept() == before
     at_another_table = Identified("c1", "other", OpenRound(AT, DEALER, "t2"))
-    assert told(floor.book.ask([at_another_table])[0]) == {"round": 1}
+    assert told(floor.journal.execute([at_another_table])[0]) == {"round": 1}
 
 
 def test_a_refused_command_is_judged_afresh_after_a_restart(floor):
     closing = Identified("c1", "close", CloseWagers(AT, DEALER, "t1", 1))
-    assert told(floor.book.ask([closing])[0]) == "wrong_round"
+    assert told(floor.journal.execute([closing])[0]) == "wrong_round"
     floor.open()
     floor.restart()
-    assert told(floor.book.ask([closing])[0]) == {"lit": [], "unconfirmed": []}
+    assert told(floor.journal.execute([closing])[0]) == {"lit": [], "unconfirmed": []}
 
 
 def test_many_ids_of_the_past_are_found_in_one_batch(floor):
@@ -626,12 +629,12 @@ def test_many_ids_of_the_past_are_found_in_one_batch(floor):
     for _ in range(12):
         floor.open()
         sent += [floor.wagered(box) for box in range(1, 8)]
-        floor.book.ask(sent[-7:])
-        floor.jackpot = floor.book.jackpot
+        floor.journal.execute(sent[-7:])
+        floor.jackpot = floor.journal.jackpot
         floor.void(actor=DEALER)
     floor.restart()
     floor.open()
-    answers = floor.book.ask([*sent, *(floor.wagered(box) for box in range(1, 8)), *sent])
+    answers = floor.journal.execute([*sent, *(floor.wagered(box) for box in range(1, 8)), *sent])
     assert Counter(told(outcome)["verdict"] for outcome in answers) == {"returned": 2 * 84, "accepted": 7}
 
 
@@ -646,7 +649,7 @@ def test_an_id_is_remembered_when_its_round_began_and_ended_in_the_same_batch(fl
         Identified("c3", "open", OpenRound(AT, DEALER, "t1")),
     ]
     repeats = [wager, wager._replace(round=2), voiding, voiding._replace(digest="other")]
-    outcomes = [told(outcome) for outcome in floor.book.ask([*batch, *repeats])]
+    outcomes = [told(outcome) for outcome in floor.journal.execute([*batch, *repeats])]
     assert outcomes[len(batch) :] == [
         {"verdict": "returned", "reason": "fire alarm"},
         "wager_id_reused",
@@ -671,7 +674,7 @@ def closed_round(floor):
 def test_a_command_is_remembered_however_many_wait_behind_it_in_its_batch(floor):
     closed_round(floor)
     commands = folds(400)
-    outcomes = floor.book.ask([*commands, commands[0], commands[0]._replace(digest="other")])
+    outcomes = floor.journal.execute([*commands, commands[0], commands[0]._replace(digest="other")])
     assert [told(outcome) for outcome in outcomes[-2:]] == [{}, "command_id_reused"]
     floor.check()
 
@@ -680,7 +683,7 @@ def test_a_wager_is_remembered_however_many_of_its_round_are_returned_in_its_bat
     floor.open()
     sent = [floor.wagered(1) for _ in range(150)]
     batch = [command for wager in sent for command in (wager, VoidHand(AT, DEALER, "t1", 1, 1, "wet"))]
-    outcomes = floor.book.ask([*batch, sent[0], sent[0]._replace(ante=False)])
+    outcomes = floor.journal.execute([*batch, sent[0], sent[0]._replace(ante=False)])
     assert [told(outcome) for outcome in outcomes[-2:]] == [{"verdict": "returned", "reason": "wet"}, "wager_id_reused"]
     floor.check()
 
@@ -690,7 +693,7 @@ def test_what_the_state_forgets_in_a_long_round_does_not_depend_on_restarts(floo
     closed_round(floor)
     commands = folds(400)
     for start in range(0, 400, 100):
-        floor.book.ask(commands[start : start + 100])
+        floor.journal.execute(commands[start : start + 100])
         floor.restart()
     floor.check()
 
@@ -699,7 +702,9 @@ def test_which_returned_wagers_the_state_forgets_does_not_depend_on_restarts(flo
     floor.open()
     for _ in range(3):
         sent = [floor.wagered(1) for _ in range(50)]
-        floor.book.ask([command for wager in sent for command in (wager, VoidHand(AT, DEALER, "t1", 1, 1, "wet"))])
+        floor.journal.execute(
+            [command for wager in sent for command in (wager, VoidHand(AT, DEALER, "t1", 1, 1, "wet"))]
+        )
         floor.restart()
     floor.check()
 
@@ -723,7 +728,7 @@ def test_a_reader_sees_one_moment_however_much_is_written_meanwhile(floor, datab
 def test_a_text_that_cannot_be_kept_does_not_stop_the_others(floor, reason):
     floor.open()
     floor.wager(1)
-    outcomes = floor.book.ask([VoidHand(AT, SUPERVISOR, "t1", 1, 1, reason), floor.wagered(2)])
+    outcomes = floor.journal.execute([VoidHand(AT, SUPERVISOR, "t1", 1, 1, reason), floor.wagered(2)])
     assert isinstance(outcomes[1], Decision)
     floor.check()
 
@@ -742,7 +747,7 @@ def test_any_other_text_is_kept_as_it_is(floor, reason):
 def test_a_refusal_does_not_disturb_the_rest_of_its_batch(floor):
     asked = [OpenRound(AT, DEALER, "t1"), OpenRound(AT, DEALER, "t1"), OpenRound(AT, DEALER, "t9")]
     asked.append(LinkTable(AT, MANAGER, "t3", 5))
-    assert [told(outcome) for outcome in floor.book.ask(asked)] == [
+    assert [told(outcome) for outcome in floor.journal.execute(asked)] == [
         {"round": 1},
         "wrong_phase",
         "unknown_table",

@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from sqlalchemy import select
 
 from jackpot.store import database as module
-from jackpot.store import flight, tables
+from jackpot.store import postgres_connection, tables
 from jackpot.store.database import READERS, Database
 from jackpot.store.errors import Rejected, StoreError, Unreachable
-from jackpot.store.line import OvertakenError
 from jackpot.store.schema import migrate
+from jackpot.store.write_connection import HeadMovedError
 
 
 def filled(database, rows):
@@ -30,11 +30,11 @@ def test_what_is_folded_is_in_the_file_and_the_log_begins_anew(tmp_path):
     database = Database(f"sqlite:///{file}")
     filled(database, 300)
     small, long = file.stat().st_size, log.stat().st_size
-    database.fold()
+    database.checkpoint_wal()
     assert file.stat().st_size > small + 100_000
     for _ in range(5):
         filled(database, 300)
-        database.fold()
+        database.checkpoint_wal()
     assert log.stat().st_size <= 2 * long
     database.close()
 
@@ -45,9 +45,9 @@ def test_a_reader_of_an_older_moment_is_not_disturbed_and_nothing_is_lost(tmp_pa
     with database.reader() as connection:
         assert connection.exec_driver_sql("SELECT count(*) FROM t").scalar_one() == 10
         filled(database, 10)
-        database.fold()
+        database.checkpoint_wal()
         assert connection.exec_driver_sql("SELECT count(*) FROM t").scalar_one() == 10
-    database.fold()
+    database.checkpoint_wal()
     with database.reader() as connection:
         assert connection.exec_driver_sql("SELECT count(*) FROM t").scalar_one() == 20
     database.close()
@@ -77,17 +77,17 @@ TEXTS = st.none() | st.text(st.characters(exclude_categories=["Cs"], exclude_cha
 
 @given(st.lists(TEXTS, min_size=1))
 def test_any_texts_are_written_so_that_postgresql_reads_the_same(server, texts):
-    assert server.execute("SELECT %s::text[]", [flight._written_texts(texts)]).fetchone()[0] == texts
+    assert server.execute("SELECT %s::text[]", [postgres_connection._written_texts(texts)]).fetchone()[0] == texts
 
 
 @given(st.lists(st.binary(), min_size=1))
 def test_any_bytes_are_written_so_that_postgresql_reads_the_same(server, values):
-    assert server.execute("SELECT %s::bytea[]", [flight._written_bytes(values)]).fetchone()[0] == values
+    assert server.execute("SELECT %s::bytea[]", [postgres_connection._written_bytes(values)]).fetchone()[0] == values
 
 
 @given(st.lists(st.none() | st.integers(-(2**63), 2**63 - 1), min_size=1))
 def test_any_numbers_are_written_so_that_postgresql_reads_the_same(server, values):
-    assert server.execute("SELECT %s::bigint[]", [flight._written_numbers(values)]).fetchone()[0] == values
+    assert server.execute("SELECT %s::bigint[]", [postgres_connection._written_numbers(values)]).fetchone()[0] == values
 
 
 @pytest.fixture
@@ -111,7 +111,7 @@ def states(database):
 
 def fly(database, seq, *inserts, changes=(), chain="main"):
     """One transaction that begins by moving the chain on from this number."""
-    with database.line() as line:
+    with database.write_connection() as line:
         line.begin("UPDATE chains SET seq = ? WHERE chain = ? AND seq = ?", (seq + 1, chain, seq))
         for table, row, *on_conflict in inserts:
             line.insert(table, [row], *on_conflict)
@@ -135,7 +135,7 @@ def test_a_flight_keeps_its_order_within_a_table_and_does_nothing_where_its_begi
     fly(of_postgres, 0, *first, (tables.states, ("main", "b", "2"), replaced), notice, changes=[("a", "4")])
     assert states(of_postgres) == [("a", "4"), ("b", "3")]
     another = tables.states, ("main", "c", "1")
-    with pytest.raises(OvertakenError):
+    with pytest.raises(HeadMovedError):
         fly(of_postgres, 7, another, notice)
     with pytest.raises(Rejected):
         fly(of_postgres, 1, another, notice)  # the notice is there already

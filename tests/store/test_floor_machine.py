@@ -1,7 +1,7 @@
 """Any floor, played at once through the pure core and both databases: the three agree to the byte and to the cent.
 
 `Floor` asks random commands. `Model` is the core with a perfect memory, `Tables` says what the tables for queries must
-hold, `Cashier` counts the money by its own means, and a `Shelf` is a real database with its book. JACKPOT_LONG=1 plays
+hold, `Cashier` counts the money by its own means, a `Shelf` is a real database with its journal. JACKPOT_LONG=1 plays
 ten times as many floors, and longer ones.
 """
 
@@ -20,7 +20,6 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule, run_state_machine_as_test
 from sqlalchemy import select
 
-from jackpot.core.answers import Refused
 from jackpot.core.commands import (
     Actor,
     Approve,
@@ -50,14 +49,16 @@ from jackpot.core.decide import decide
 from jackpot.core.events import EventType
 from jackpot.core.evolve import evolve
 from jackpot.core.ledger import Account, Kind, Transfer
+from jackpot.core.results import Refused
 from jackpot.core.state import NEW, Config, Phase, Table
+from jackpot.engine.journal import Journal
 from jackpot.store import tables
-from jackpot.store.book import Book, read_jackpot
-from jackpot.store.chain import GENESIS, EventRow, canonical
 from jackpot.store.database import Database
 from jackpot.store.errors import Fenced
-from jackpot.store.rows import event_of, linked
+from jackpot.store.event_rows import event_of, linked
+from jackpot.store.hash_chain import GENESIS, EventRow, canonical
 from jackpot.store.schema import migrate
+from jackpot.store.state_tables import read_jackpot
 from rules.prizes import FixedFrom
 
 LONG = os.environ.get("JACKPOT_LONG") == "1"
@@ -421,22 +422,22 @@ class Cashier:
 
 
 class Shelf:
-    """A real database with the book of one chain."""
+    """A real database with the journal of one chain."""
 
     def __init__(self, database, chain):
         self.database, self.chain = database, chain
-        self.book, self.read, self.replayed = Book.open(database, chain, "first"), [], NEW
+        self.journal, self.read, self.replayed = Journal.open(database, chain, "first"), [], NEW
 
     def restart(self):
-        """The book as another controller opens it; the one before may not write any more."""
-        before = self.book
-        self.book = Book.open(self.database, self.chain, "next")
+        """The journal as another controller opens it; the one before may not write any more."""
+        before = self.journal
+        self.journal = Journal.open(self.database, self.chain, "next")
         with pytest.raises(Fenced):
-            before.ask([ReportMalfunction("later", DEALER, "t1", "pad", "")])
+            before.execute([ReportMalfunction("later", DEALER, "t1", "pad", "")])
 
     def check(self, model):
         """What the database holds after a commit."""
-        assert self.book.jackpot == model.jackpot
+        assert self.journal.jackpot == model.jackpot
         if len(self.read) == len(model.rows):
             return
         with self.database.reader() as connection:
@@ -730,7 +731,7 @@ class Floor(RuleBasedStateMachine):
         note(f"{len(waiting)} in one batch")
         self.sound = False
         for shelf in self.shelves:
-            outcomes = shelf.book.ask([command for command, _ in waiting])
+            outcomes = shelf.journal.execute([command for command, _ in waiting])
             assert [told(outcome) for outcome in outcomes] == [told(outcome) for _, outcome in waiting]
             shelf.check(self.model)
         self.sound = True

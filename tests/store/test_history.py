@@ -1,23 +1,19 @@
 """What pools held over the last hours: what the ledger gives, however it is asked and whatever comes between."""
 
-import sys
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from uuid import uuid4
 
 import psycopg
 import pytest
-
-sys.path += [str(Path(__file__).parent.parent / "core")]
-from floor import FLUSH, NOTHING, ROYALS, Floor
 from sqlalchemy import select
 
-from jackpot.core.answers import Refused
+from jackpot.core.results import Refused
+from jackpot.engine.journal import Journal
 from jackpot.store import tables
-from jackpot.store.book import Book
 from jackpot.store.database import Database
-from jackpot.store.history import MOST_HOURS, MOST_POINTS, History
+from jackpot.store.pool_history import MAX_HOURS, MAX_POINTS, History
 from jackpot.store.schema import migrate
+from tests.support.core_floor import FLUSH, NOTHING, ROYALS, Floor
 
 NOW = datetime(2026, 11, 15, 9, 34, 56, 789_000, UTC)
 
@@ -30,12 +26,12 @@ class TimedFloor(Floor):
     """A floor in the store, whose commands are asked at a time that is told."""
 
     def __init__(self, database, began):
-        self.book, self.at = Book.open(database, "main", "test"), began
+        self.journal, self.at = Journal.open(database, "main", "test"), began
         super().__init__(reserve=3_000_000, wager_cents=200)
 
     def ask(self, command):
-        (outcome,) = self.book.ask([command._replace(at=told(self.at))])
-        self.jackpot = self.book.jackpot
+        (outcome,) = self.journal.execute([command._replace(at=told(self.at))])
+        self.jackpot = self.journal.jackpot
         if isinstance(outcome, Refused):
             raise outcome
         return outcome.answer
@@ -81,7 +77,7 @@ def play(floor, rounds):
 
 
 def check(database, points, now=NOW):
-    assert 2 <= len(points) <= MOST_POINTS
+    assert 2 <= len(points) <= MAX_POINTS
     assert [point.at for point in points] == sorted({point.at for point in points})
     assert points[-1].at == told(now)
     for point in points[:: max(1, len(points) // 25)]:
@@ -91,7 +87,7 @@ def check(database, points, now=NOW):
 def test_every_point_is_what_the_ledger_gives(database):
     floor = TimedFloor(database, NOW - timedelta(hours=7))
     play(floor, 40)
-    for hours in (1, 2, 5, 6, 24, 24 * 12, MOST_HOURS):
+    for hours in (1, 2, 5, 6, 24, 24 * 12, MAX_HOURS):
         points = asked(database, History(), hours)
         check(database, points)
         first = datetime.fromisoformat(points[0].at)

@@ -11,14 +11,15 @@ from sqlalchemy import select
 
 import migrations
 from jackpot.core.commands import Actor, CloseWagers, CreateJackpot, LinkTable, OpenRound, PlaceWager, Role, Settle
-from jackpot.core.notices import Notified
+from jackpot.core.notices import NoticeTarget
 from jackpot.core.state import Config
+from jackpot.engine.journal import Journal
 from jackpot.store import schema, tables
-from jackpot.store.audit import verify, write_checkpoint
-from jackpot.store.book import Book
+from jackpot.store.checkpoints import write_checkpoint
 from jackpot.store.database import Database
 from jackpot.store.errors import StoreError
-from jackpot.store.notes import Signer
+from jackpot.store.signed_notes import Signer
+from jackpot.store.trail_verification import verify
 from rules.prizes import FixedFrom
 
 AT = "2026-11-15T09:30:00.000Z"
@@ -58,10 +59,10 @@ def bring_to(database, version):
         command.upgrade(config, version)
 
 
-def play(book, number):
-    book.ask([OpenRound(AT, DEALER, "t1")])
-    book.ask([PlaceWager(AT, PAD, "t1", box, f"w{number}", number, 200, ante=True) for box in range(1, 8)])
-    book.ask([CloseWagers(AT, DEALER, "t1", number), Settle(AT, DEALER, "t1", number)])
+def play(journal, number):
+    journal.execute([OpenRound(AT, DEALER, "t1")])
+    journal.execute([PlaceWager(AT, PAD, "t1", box, f"w{number}", number, 200, ante=True) for box in range(1, 8)])
+    journal.execute([CloseWagers(AT, DEALER, "t1", number), Settle(AT, DEALER, "t1", number)])
 
 
 def indexes(database):
@@ -83,10 +84,10 @@ def test_a_store_of_an_earlier_version_is_brought_to_head_with_all_it_holds(new_
     old, new = new_database(), new_database()
     schema.migrate(new)
     bring_to(old, version)
-    book = Book.open(old, "main", "first")
+    journal = Journal.open(old, "main", "first")
     created = CreateJackpot(AT, MANAGER, "main", "canberra-poker-2016", CONFIG, "mia", 1_000_000, 2_000_000)
-    book.ask([created, LinkTable(AT, MANAGER, "t1", 7)])
-    play(book, 1)
+    journal.execute([created, LinkTable(AT, MANAGER, "t1", 7)])
+    play(journal, 1)
     write_checkpoint(old, "main", SIGNER)
     before = trail(old)
     assert len(before) == 12
@@ -94,6 +95,6 @@ def test_a_store_of_an_earlier_version_is_brought_to_head_with_all_it_holds(new_
         schema.require_head(old)
     assert schema.migrate(old) == (version, schema.head())
     assert (trail(old), indexes(old)) == (before, indexes(new))
-    play(Book.open(old, "main", "second", notified=Notified("casino")), 2)
+    play(Journal.open(old, "main", "second", notice_target=NoticeTarget("casino")), 2)
     found = verify(old, "main", SIGNER.verifier)
     assert (found.problem, found.events) == (None, 22)

@@ -8,15 +8,16 @@ import pytest
 from sqlalchemy import func, select, text
 
 from jackpot.core.commands import Actor, CreateJackpot, LinkTable, OpenRound, ReportMalfunction, ResumeTable, Role
-from jackpot.core.notices import Notice, NoticeType, Notified
+from jackpot.core.notices import Notice, NoticeTarget, NoticeType
 from jackpot.core.state import Config
+from jackpot.engine.journal import Journal
+from jackpot.engine.site_journal import SiteJournal
 from jackpot.store import outbox, tables
 from jackpot.store.backup import backup, restore
-from jackpot.store.book import Book, SiteBook
 from jackpot.store.database import Database
 from jackpot.store.errors import StoreError
-from jackpot.store.notes import Signer
 from jackpot.store.schema import migrate
+from jackpot.store.signed_notes import Signer
 from rules.prizes import FixedFrom
 
 AT = "2026-11-15T09:30:0{}.000Z"
@@ -40,10 +41,10 @@ def database(request, tmp_path):
 
 
 def opened(database, notified):
-    book = Book.open(database, "main", "test", notified=notified)
+    journal = Journal.open(database, "main", "test", notice_target=notified)
     created = CreateJackpot(AT.format(0), MANAGER, "main", "canberra-poker-2016", CONFIG, "mia", 1_000_000, 2_000_000)
-    book.ask([created, *(LinkTable(AT.format(0), MANAGER, table, 7) for table in TABLES)])
-    return book
+    journal.execute([created, *(LinkTable(AT.format(0), MANAGER, table, 7) for table in TABLES)])
+    return journal
 
 
 def malfunction(table, second):
@@ -59,32 +60,32 @@ def everything(database):
 
 
 def test_a_notice_waits_from_the_commit_of_its_event_on_and_names_it(database):
-    book = opened(database, Notified("casino"))
+    journal = opened(database, NoticeTarget("casino"))
     (advance,) = everything(database)  # what was opened with is owed to the house
-    book.ask([malfunction("t1", 1)])
+    journal.execute([malfunction("t1", 1)])
     told = [notice for notice in everything(database) if notice.id != advance.id]
     assert [(notice.type, notice.at, notice.chain) for notice in told] == [("table.suspended", AT.format(1), "main")]
     body = json.loads(told[0].body)
     assert (body["type"], body["timestamp"]) == ("table.suspended", AT.format(1))
     assert body["data"] == {
-        "site": "casino", "jackpot": "main", "seq": book.chain.head.seq, "table": "t1", "round": 0,
+        "site": "casino", "jackpot": "main", "seq": journal.lease.head.seq, "table": "t1", "round": 0,
         "cause": "dealer_report", "equipment": "pad 2", "note": "dark 1",
     }  # fmt: skip
-    assert told[0].id.startswith(f"msg_{book.chain.head.hash.hex()[:40]}")
-    assert book.noticed == 2
+    assert told[0].id.startswith(f"msg_{journal.lease.head.hash.hex()[:40]}")
+    assert journal.notices_written == 2
 
 
 def test_the_event_and_its_notice_are_written_together_or_not_at_all(database):
-    book = opened(database, Notified("casino"))
+    journal = opened(database, NoticeTarget("casino"))
     before = len(everything(database))
     with database.transaction() as connection:
         connection.execute(text("ALTER TABLE outbox RENAME TO elsewhere"))
     with pytest.raises(StoreError):
-        book.ask([malfunction("t1", 1)])
+        journal.execute([malfunction("t1", 1)])
     with database.transaction() as connection:
         connection.execute(text("ALTER TABLE elsewhere RENAME TO outbox"))
     assert len(everything(database)) == before
-    book.ask([malfunction("t1", 1)])
+    journal.execute([malfunction("t1", 1)])
     with database.reader() as connection:
         events = select(func.count()).where(tables.events.c.type == "table_suspended")
         assert connection.execute(events).scalar() == 1
@@ -92,19 +93,19 @@ def test_the_event_and_its_notice_are_written_together_or_not_at_all(database):
 
 
 def test_where_nobody_is_notified_nothing_is_kept(database):
-    book = opened(database, None)
-    book.ask([malfunction("t1", 1)])
+    journal = opened(database, None)
+    journal.execute([malfunction("t1", 1)])
     assert outbox.depth(database) == (0, None)
 
 
 def test_notices_are_read_oldest_first_page_by_page_and_removed_one_by_one(database, monkeypatch):
     monkeypatch.setattr(outbox, "AT_ONCE", 2)
-    book = opened(database, Notified("casino"))
+    journal = opened(database, NoticeTarget("casino"))
     outbox.remove(database, everything(database)[0].id)
     for second, table in [(5, "t2"), (3, "t1"), (4, "t3")]:
-        book.ask([malfunction(table, second)])
+        journal.execute([malfunction(table, second)])
     for table in TABLES:
-        book.ask(
+        journal.execute(
             [ResumeTable(AT.format(6), MANAGER, table), malfunction(table, 6), OpenRound(AT.format(7), DEALER, "t1")]
         )
     found = everything(database)
@@ -133,9 +134,9 @@ def test_the_same_finding_waits_once(database):
 
 def test_old_news_is_not_brought_back_by_a_backup(database, tmp_path):
     signer = Signer.new("casino")
-    SiteBook.open(database, "test")
-    book = opened(database, Notified("casino"))
-    book.ask([malfunction("t1", 1)])
+    SiteJournal.open(database, "test")
+    journal = opened(database, NoticeTarget("casino"))
+    journal.execute([malfunction("t1", 1)])
     backup(database, tmp_path / "copy.db", signer)
     copy = Database(f"sqlite:///{tmp_path / 'restored.db'}")
     restore(copy, tmp_path / "copy.db", signer.verifier)

@@ -1,10 +1,8 @@
 """What operators and auditors are told: the present, history page by page, and a daily report that ties to the cent."""
 
-import sys
 from collections import Counter
 from datetime import date, datetime, timedelta
 from itertools import pairwise
-from pathlib import Path
 from uuid import uuid4
 from zoneinfo import ZoneInfo
 
@@ -13,20 +11,19 @@ import pytest
 from sqlalchemy import event as listening
 from sqlalchemy import select, text
 
-sys.path.append(str(Path(__file__).parent.parent / "core"))
-from floor import DEALER, FLUSH, NOTHING, ROYALS, STRAIGHT_FLUSHES, SUPERVISOR, Floor
-
-from jackpot.core.answers import Refused
 from jackpot.core.commands import ReportMalfunction, Role
 from jackpot.core.ledger import POOLS
-from jackpot.core.site import INSTALLER, AddOperator
-from jackpot.store import queries, table_events, tables
-from jackpot.store.book import Book, SiteBook
+from jackpot.core.results import Refused
+from jackpot.core.site.commands import INSTALLER, AddOperator
+from jackpot.engine.journal import Journal
+from jackpot.engine.site_journal import SiteJournal
+from jackpot.store import event_lookup, queries, tables
 from jackpot.store.database import Database
 from jackpot.store.errors import StoreError
 from jackpot.store.queries import EventFilter, Page
 from jackpot.store.reports import LINES, daily
 from jackpot.store.schema import migrate
+from tests.support.core_floor import DEALER, FLUSH, NOTHING, ROYALS, STRAIGHT_FLUSHES, SUPERVISOR, Floor
 
 ZONES = ("UTC", "Australia/Canberra")
 LINE_NAMES = [f"{kind}_cents" for kind in LINES]
@@ -48,14 +45,14 @@ class DatedFloor(Floor):
     """A floor kept in a database, where it is the time that `at` says; `rows` are its events, numbered."""
 
     def __init__(self, database, name, at, **changes):
-        self.book, self.at = Book.open(database, name, "test"), at
+        self.journal, self.at = Journal.open(database, name, "test"), at
         super().__init__(**changes)
 
     def ask(self, command):
         command = command._replace(at=self.at)
-        command = command._replace(jackpot=self.book.chain.name) if hasattr(command, "jackpot_cents") else command
-        (outcome,) = self.book.ask([command])
-        self.jackpot = self.book.jackpot
+        command = command._replace(jackpot=self.journal.lease.chain) if hasattr(command, "jackpot_cents") else command
+        (outcome,) = self.journal.execute([command])
+        self.jackpot = self.journal.jackpot
         if isinstance(outcome, Refused):
             raise outcome
         self.events += outcome.events
@@ -107,8 +104,8 @@ def play_a_week(floor):
 class Week:
     def __init__(self, database):
         self.database = database
-        site = SiteBook.open(database, "test")
-        site.ask(AddOperator("2026-10-01T00:00:00.000Z", INSTALLER, "max", Role.MANAGER, "hash"))
+        site = SiteJournal.open(database, "test")
+        site.execute(AddOperator("2026-10-01T00:00:00.000Z", INSTALLER, "max", Role.MANAGER, "hash"))
         self.main = DatedFloor(database, "main", "2026-10-02T08:00:00.000Z", reset_cents=1_000_000)
         play_a_week(self.main)
         self.vip = DatedFloor(database, "vip", "2026-10-04T10:00:00.000Z", confirm=(), jackpot=100, reserve=0)
@@ -351,13 +348,13 @@ def test_pages_of_rounds_give_every_round_once_the_newest_first(week, limit):
 def test_rounds_of_one_outcome_are_searched_page_by_page_and_none_is_lost(week, monkeypatch, outcome, table, tried):
     every = [row for row in round_pages(week.database, Page("main")) if table in (None, row["table_id"])]
     expected = [row for row in every if (row["outcome"] or "playing") == outcome]
-    monkeypatch.setattr(queries, "MOST_TRIED", tried)
+    monkeypatch.setattr(queries, "MAX_TRIED", tried)
     for limit in (1, 2, 50):
         assert round_pages(week.database, Page("main", table, limit=limit), outcome) == expected
 
 
 def test_a_search_for_rounds_tries_so_many_and_says_where_it_goes_on(week, monkeypatch):
-    monkeypatch.setattr(queries, "MOST_TRIED", 2)
+    monkeypatch.setattr(queries, "MAX_TRIED", 2)
     newest = [row["seq"] for row in round_pages(week.database, Page("main"))]
     with week.database.reader() as connection:
         assert queries.rounds(connection, Page("main"), "void") == ([], newest[1])
@@ -466,7 +463,7 @@ def test_events_are_filtered_by_time_type_table_and_actor(week, name, table):
 
 @pytest.mark.parametrize("tried", [1, 3, 10])
 def test_a_long_search_goes_on_from_page_to_page_and_loses_nothing(week, monkeypatch, tried):
-    monkeypatch.setattr(queries, "MOST_TRIED", tried)
+    monkeypatch.setattr(queries, "MAX_TRIED", tried)
     wanted = EventFilter(type="wager_accepted", actor="pad")
     expected = [(seq,) for seq, e in reversed(week.main.rows) if e.type == "wager_accepted" and e.table == "t2"]
     assert keys(event_pages(week.database, Page("main", "t2"), wanted), "seq") == expected
@@ -482,7 +479,7 @@ def test_filters_that_nothing_fits_find_nothing(week):
 
 
 def test_a_page_is_never_longer_than_the_limit_of_the_program(week, monkeypatch):
-    monkeypatch.setattr(queries, "MOST_ROWS", 5)
+    monkeypatch.setattr(queries, "MAX_ROWS", 5)
     with week.database.reader() as connection:
         assert len(queries.events(connection, Page("main", limit=10**9), EventFilter()).rows) == 5
 
@@ -544,8 +541,8 @@ def test_a_tables_events_are_looked_up_by_rounds_and_by_the_index_of_those_that_
 @pytest.mark.parametrize("limit", [1, 3, 50])
 @pytest.mark.parametrize("wanted", [EventFilter(), EventFilter(type="wager_accepted"), EventFilter(actor="dealer")])
 def test_a_tables_events_are_all_found_however_few_rounds_are_looked_through_at_once(week, monkeypatch, limit, wanted):
-    monkeypatch.setattr(table_events, "ROUNDS_TOGETHER", 2)
-    monkeypatch.setattr(table_events, "MOST_ROUNDS", 4)
+    monkeypatch.setattr(event_lookup, "ROUNDS_TOGETHER", 2)
+    monkeypatch.setattr(event_lookup, "MAX_ROUNDS", 4)
     for table in ("t1", "t2"):
         expected = [
             (seq,)

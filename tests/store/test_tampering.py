@@ -7,10 +7,8 @@ file; a transaction that is rolled back), with the triggers out of the way first
 import itertools
 import json
 import shutil
-import sys
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from random import Random
 from uuid import uuid4
 
@@ -18,21 +16,22 @@ import psycopg
 import pytest
 from sqlalchemy import create_engine, delete, insert, select, text, update
 
-sys.path.append(str(Path(__file__).parent.parent / "core"))
-from floor import DEALER, FLUSH, MANAGER, NOTHING, ROYALS, STRAIGHT_FLUSHES, SUPERVISOR, Floor
-
 from jackpot.core.commands import Identified, ReportMalfunction, ResumeTable, Role, SetMode, Withdraw
 from jackpot.core.events import Event, EventType
-from jackpot.core.site import INSTALLER, AddJackpot, AddOperator
+from jackpot.core.site.commands import INSTALLER, AddJackpot, AddOperator
+from jackpot.engine.journal import Journal
+from jackpot.engine.site_journal import SiteJournal
 from jackpot.store import tables
-from jackpot.store.audit import export, verify, verify_file, write_checkpoint
-from jackpot.store.book import Book, SiteBook
-from jackpot.store.chain import GENESIS, EventRow, canonical, event_hash
+from jackpot.store.checkpoints import write_checkpoint
 from jackpot.store.database import Database
 from jackpot.store.errors import StoreError
-from jackpot.store.notes import Checkpoint, Signer, Verifier
-from jackpot.store.rows import linked
+from jackpot.store.event_rows import linked
+from jackpot.store.hash_chain import GENESIS, EventRow, canonical, event_hash
 from jackpot.store.schema import migrate
+from jackpot.store.signed_notes import Checkpoint, Signer, Verifier
+from jackpot.store.trail_export import export, verify_file
+from jackpot.store.trail_verification import verify
+from tests.support.core_floor import DEALER, FLUSH, MANAGER, NOTHING, ROYALS, STRAIGHT_FLUSHES, SUPERVISOR, Floor
 
 NOON = datetime(2026, 11, 15, 12, tzinfo=UTC)
 SIGNER = Signer("casino", bytes(range(32)))
@@ -93,19 +92,19 @@ def a_day():
 def keep_a_day(database):
     """The day in a database, in batches of many sizes, with two checkpoints on the way and none at the end."""
     migrate(database)
-    site = SiteBook.open(database, "test")
+    site = SiteJournal.open(database, "test")
     for name in ("max", "mia"):
-        site.ask(AddOperator("2026-11-15T11:00:00.000Z", INSTALLER, name, Role.MANAGER, f"hash of {name}"))
-    site.ask(AddJackpot("2026-11-15T11:00:01.000Z", MANAGER, "main"))
+        site.execute(AddOperator("2026-11-15T11:00:00.000Z", INSTALLER, name, Role.MANAGER, f"hash of {name}"))
+    site.execute(AddJackpot("2026-11-15T11:00:01.000Z", MANAGER, "main"))
     write_checkpoint(database, "site", SIGNER)
-    book, asked, sizes = Book.open(database, "main", "test"), a_day(), [1, 40, 2, 25, 60, 1, 30]
+    journal, asked, sizes = Journal.open(database, "main", "test"), a_day(), [1, 40, 2, 25, 60, 1, 30]
     signed = 0
     while asked:
         size = sizes[0]
         sizes = [*sizes[1:], size]
         batch, asked = asked[:size], asked[size:]
-        assert all(hasattr(outcome, "answer") for outcome in book.ask(batch))
-        if book.chain.head.seq > 100 * (signed + 1) and signed < 2:
+        assert all(hasattr(outcome, "answer") for outcome in journal.execute(batch))
+        if journal.lease.head.seq > 100 * (signed + 1) and signed < 2:
             write_checkpoint(database, "main", SIGNER)
             signed += 1
 

@@ -1,22 +1,20 @@
 """A trail that is verified again and again: what is new by itself, everything when it is told to or after trouble."""
 
-import sys
-from pathlib import Path
 from uuid import uuid4
 
 import psycopg
 import pytest
 from sqlalchemy import event, text
 
-sys.path.append(str(Path(__file__).parent.parent / "core"))
-from floor import AT, DEALER, MANAGER, PAD, config
-
 from jackpot.core.commands import CloseWagers, CreateJackpot, LinkTable, OpenRound, PlaceWager, Settle
-from jackpot.store.audit import Trail, write_checkpoint
-from jackpot.store.book import Book, SiteBook
+from jackpot.engine.journal import Journal
+from jackpot.engine.site_journal import SiteJournal
+from jackpot.store.checkpoints import write_checkpoint
 from jackpot.store.database import Database
-from jackpot.store.notes import Signer
 from jackpot.store.schema import migrate
+from jackpot.store.signed_notes import Signer
+from jackpot.store.trail_verification import Trail
+from tests.support.core_floor import AT, DEALER, MANAGER, PAD, config
 
 SIGNER = Signer("casino", bytes(range(32)))
 
@@ -27,19 +25,19 @@ class Kept:
     def __init__(self, database):
         self.database = database
         migrate(database)
-        SiteBook.open(database, "test")
-        self.book = Book.open(database, "main", "test")
+        SiteJournal.open(database, "test")
+        self.journal = Journal.open(database, "main", "test")
         created = CreateJackpot(AT, MANAGER, "main", "canberra-poker-2016", config(), "mia", 5_000_000, 2_000_000)
-        self.book.ask([created, LinkTable(AT, MANAGER, "t1", 7)])
+        self.journal.execute([created, LinkTable(AT, MANAGER, "t1", 7)])
         self.trail = Trail(database, "main", SIGNER.verifier)
 
     def play(self, boxes=(1, 2, 3)):
         """A round; says the number of its first event."""
-        first = self.book.chain.head.seq + 1
-        number = self.book.jackpot.tables["t1"].number + 1
+        first = self.journal.lease.head.seq + 1
+        number = self.journal.jackpot.tables["t1"].number + 1
         wagers = [PlaceWager(AT, PAD, "t1", box, f"w{number}", number, 100, ante=True) for box in boxes]
         ends = [CloseWagers(AT, DEALER, "t1", number), Settle(AT, DEALER, "t1", number)]
-        self.book.ask([OpenRound(AT, DEALER, "t1"), *wagers, *ends])
+        self.journal.execute([OpenRound(AT, DEALER, "t1"), *wagers, *ends])
         return first
 
     def tamper(self, *statements):
@@ -73,14 +71,14 @@ def found(verified):
 
 def test_what_is_new_is_verified_and_nothing_else_is_read(kept):
     kept.play()
-    assert found(kept.trail.verify_new()) == (kept.book.chain.head.seq, None)
+    assert found(kept.trail.verify_new()) == (kept.journal.lease.head.seq, None)
     kept.play()
     read = []
     event.listen(kept.database.reading, "before_cursor_execute", lambda *told: read.append((told[2], told[3])))
-    assert found(kept.trail.verify_new()) == (kept.book.chain.head.seq, None)
+    assert found(kept.trail.verify_new()) == (kept.journal.lease.head.seq, None)
     bounds = [parameters for statement, parameters in read if "FROM events" in statement]
     assert len(bounds) == 1
-    assert kept.book.chain.head.seq - 6 in (bounds[0].values() if isinstance(bounds[0], dict) else bounds[0])
+    assert kept.journal.lease.head.seq - 6 in (bounds[0].values() if isinstance(bounds[0], dict) else bounds[0])
     assert not [statement for statement, _ in read if "FROM wagers" in statement]
 
 

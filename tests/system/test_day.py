@@ -5,14 +5,14 @@ from collections import Counter
 from functools import reduce
 from http.client import HTTPException
 
-import postgres
 import pytest
-from machinery import LIMIT_SECONDS, wait_until
 
 from hardware_sim import Broker, Fault, Faults, Floor, Habits, Rig, Shoe, read_books
 from jackpot.core.events import EventType
 from jackpot.core.evolve import evolve
 from jackpot.core.state import NEW
+from tests.support import postgres
+from tests.support.daemon import LIMIT_SECONDS, wait_until
 
 TABLES, ROUNDS_EACH, SEED = ("t1", "t2", "t3"), 34, 7
 MANY_WINNERS = (("t1", 2, "straight_flush"), ("t1", 5, "straight_flush"), ("t1", 6, "royal_flush"))

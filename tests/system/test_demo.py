@@ -12,12 +12,10 @@ import termios
 from pathlib import Path
 
 import pytest
-from machinery import REPO, wait_until
-
-sys.path.append(str(Path(__file__).parent.parent / "notify"))
-from receiver import SECRET, receiving
 
 from jackpot.cli import demo
+from tests.support.daemon import REPO, wait_until
+from tests.support.webhook_receiver import SECRET, receiving
 
 LIMIT_SECONDS = 40
 INTERRUPTED = 130

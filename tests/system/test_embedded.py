@@ -8,10 +8,10 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from machinery import Client, Site, free_port, takes_connections, wait_until
 
-from jackpot.wire import broker
-from jackpot.wire.broker import BrokerError, EmbeddedBroker, embedded
+from jackpot.wire import embedded_broker
+from jackpot.wire.embedded_broker import BrokerError, EmbeddedBroker, embedded
+from tests.support.daemon import Client, Site, free_port, takes_connections, wait_until
 
 CONNECT, CONNACK = b"\x10\x0d\0\4MQTT\4\2\0\x3c\0\1a", b"\x20\2\0\0"
 
@@ -44,7 +44,7 @@ def test_a_port_that_is_taken_is_refused_in_one_sentence_that_says_what_to_do(ne
 
 
 def test_somebody_who_takes_the_port_meanwhile_is_not_taken_for_the_broker(tmp_path, monkeypatch):
-    monkeypatch.setattr(broker, "_require_free", lambda _port: None)
+    monkeypatch.setattr(embedded_broker, "_require_free", lambda _port: None)
     with socket.create_server(("127.0.0.1", 0)) as taken:
         refused = pytest.raises(BrokerError, match=r"did not start: .*address already in use")
         with refused, embedded(tmp_path, taken.getsockname()[1]):
@@ -130,7 +130,7 @@ def test_a_broker_that_cannot_be_started_is_tried_ever_more_seldom(tmp_path, mon
         if len(waits) == 8:
             raise asyncio.CancelledError
 
-    monkeypatch.setattr(broker.asyncio, "sleep", wait)
+    monkeypatch.setattr(embedded_broker.asyncio, "sleep", wait)
     with socket.create_server(("127.0.0.1", 0)) as taken, subprocess.Popen(["true"]) as ended:
         ended.wait()
         own = EmbeddedBroker(tmp_path, taken.getsockname()[1])
@@ -141,7 +141,7 @@ def test_a_broker_that_cannot_be_started_is_tried_ever_more_seldom(tmp_path, mon
 
 
 def test_a_broker_that_does_not_end_when_it_is_told_is_killed(tmp_path, monkeypatch):
-    monkeypatch.setattr(broker, "STOP_SECONDS", 0.2)
+    monkeypatch.setattr(embedded_broker, "STOP_SECONDS", 0.2)
     with EmbeddedBroker(tmp_path) as own:
         os.kill(own._process.pid, signal.SIGSTOP)
     assert own._process.returncode == -signal.SIGKILL

@@ -6,13 +6,13 @@ import socket
 import urllib.error
 import urllib.request
 
-import postgres
 import pytest
-from machinery import LIMIT_SECONDS, free_port, mosquitto, takes_connections, wait_until
 from sqlalchemy import text
 
 from jackpot.store.database import Database
 from jackpot.systemd import tell
+from tests.support import postgres
+from tests.support.daemon import LIMIT_SECONDS, free_port, mosquitto, takes_connections, wait_until
 
 PARTS = ["store", "schema", "broker", "lease", "jackpot/main", "audit"]
 

@@ -8,12 +8,12 @@ from functools import partial
 from http.client import HTTPException
 
 import pytest
-from machinery import LIMIT_SECONDS
 
 from hardware_sim import Broker, Floor, Habits, Rig, Shoe, read_books
 from jackpot.core.events import EventType
-from jackpot.store.audit import verify
 from jackpot.store.database import Database
+from jackpot.store.trail_verification import verify
+from tests.support.daemon import LIMIT_SECONDS
 
 KILLS = max(50, int(os.environ.get("JACKPOT_KILLS", "50")))
 """In the whole file; half of them on each broker."""

@@ -7,13 +7,10 @@ from contextlib import contextmanager
 from threading import Event
 from uuid import uuid4
 
-import postgres
 import pytest
-from machinery import broker_process, mosquitto, wait_until
 
 from jackpot import metrics
 from jackpot.clock import in_seconds, now
-from jackpot.core.answers import Decision
 from jackpot.core.commands import (
     DEALER,
     PAD,
@@ -31,14 +28,19 @@ from jackpot.core.commands import (
     VoidRound,
 )
 from jackpot.core.ledger import Account
+from jackpot.core.results import Decision
 from jackpot.core.state import Config
-from jackpot.store import schema, tables, writer
-from jackpot.store.book import Book
+from jackpot.engine import writer
+from jackpot.engine.journal import Journal
+from jackpot.engine.service import JackpotService
+from jackpot.store import schema, tables
 from jackpot.store.database import Database
-from jackpot.wire.desk import Desk
-from jackpot.wire.session import Address
+from jackpot.wire.adapter import JackpotAdapter
+from jackpot.wire.mqtt_session import Address
 from jackpot.wire.topics import Topics
 from rules.prizes import FixedFrom
+from tests.support import postgres
+from tests.support.daemon import broker_process, mosquitto, wait_until
 
 AT = "2026-11-15T09:30:00.000Z"
 MANAGER = Actor("max", Role.MANAGER)
@@ -50,14 +52,14 @@ EVERYTHING = ("tables/#", "jackpots/#")
 
 @contextmanager
 def opened(folder):
-    """A jackpot's book in a database of its own, with one table of twenty boxes."""
+    """A jackpot's journal in a database of its own, with one table of twenty boxes."""
     database = Database(f"sqlite:///{folder / 'store.db'}")
     schema.migrate(database)
     try:
-        book = Book.open(database, "main", "test")
+        journal = Journal.open(database, "main", "test")
         created = CreateJackpot(AT, MANAGER, "main", "canberra-poker-2016", CONFIG, "mia", 1_000_000, 2_000_000)
-        book.ask([created, LinkTable(AT, MANAGER, "t1", 20)])
-        yield book
+        journal.execute([created, LinkTable(AT, MANAGER, "t1", 20)])
+        yield journal
     finally:
         database.close()
 
@@ -155,10 +157,11 @@ def test_what_became_of_a_prize_is_told_although_whoever_decided_it_ended_at_onc
         Settle(earlier, DEALER, "t1", 1),
     ]  # fmt: skip
 
-    async def run(book):
+    async def run(journal):
         heard = await asyncio.to_thread(new_client, mosquitto_port, site, *EVERYTHING)
-        desk = Desk(Address("127.0.0.1", mosquitto_port), Topics(site), book, lambda: None)
-        serving = asyncio.create_task(desk.run())
+        service = JackpotService(journal, lambda: None)
+        adapter = JackpotAdapter(Address("127.0.0.1", mosquitto_port), Topics(site), service)
+        serving = asyncio.create_task(adapter.run())
         wins = [await asyncio.to_thread(heard.wait, "jackpots/main/wins") for _ in told]
         serving.cancel()
         await asyncio.wait((serving,))
@@ -166,10 +169,10 @@ def test_what_became_of_a_prize_is_told_although_whoever_decided_it_ended_at_onc
         assert {(win["table"], win["round"], win["box"]) for win in wins} == {("t1", 1, 3)}
         assert [body for topic, body in heard.all if topic == "jackpots/main/wins"] == wins
 
-    with opened(tmp_path) as book:
-        answers = book.ask([*played, decided])
+    with opened(tmp_path) as journal:
+        answers = journal.execute([*played, decided])
         assert all(isinstance(answer, Decision) for answer in answers), answers
-        asyncio.run(run(book))
+        asyncio.run(run(journal))
 
 
 def test_a_command_that_the_database_refuses_is_answered_set_aside_and_changes_nothing(
@@ -215,18 +218,19 @@ def test_wagers_for_which_there_was_no_room_are_brought_again_and_answered_once(
     tmp_path, mosquitto_port, new_client, monkeypatch
 ):
     """The store stands still while more comes than may wait; what is left with the broker is asked for later."""
-    monkeypatch.setattr(writer, "MOST_WAITING", 3)
+    monkeypatch.setattr(writer, "MAX_WAITING", 3)
     site = f"casino-{uuid4().hex[:8]}"
     untaken = metrics.UNTAKEN.labels("main")._value
     before = untaken.get()
 
-    async def run(book):
-        desk = Desk(Address("127.0.0.1", mosquitto_port), Topics(site), book, lambda: None)
-        serving = asyncio.create_task(desk.run())
-        await desk.listening.wait()
+    async def run(journal):
+        service = JackpotService(journal, lambda: None)
+        adapter = JackpotAdapter(Address("127.0.0.1", mosquitto_port), Topics(site), service)
+        serving = asyncio.create_task(adapter.run())
+        await service.listening.wait()
         client = await asyncio.to_thread(new_client, mosquitto_port, site, *EVERYTHING)
-        go_on = Event()
-        desk.writer.between_batches(go_on.wait)
+        go_on, commit = Event(), journal.commit
+        monkeypatch.setattr(journal, "commit", lambda staged: go_on.wait() and commit(staged))
         for box in range(1, 21):
             body = {"wager_id": f"w{box}", "round": 1, "amount_cents": 200, "ante": True}
             await asyncio.to_thread(client.say, f"tables/t1/pads/{box}/wager", body)
@@ -238,8 +242,8 @@ def test_wagers_for_which_there_was_no_room_are_brought_again_and_answered_once(
         serving.cancel()
         await asyncio.wait((serving,))
 
-    with opened(tmp_path) as book:
-        book.ask([OpenRound(AT, DEALER, "t1")])
-        asyncio.run(run(book))
-        assert book.jackpot.tables["t1"].round.lit == list(range(1, 21))
-        assert book.jackpot.balances[Account.PLAYERS] == -20 * 200
+    with opened(tmp_path) as journal:
+        journal.execute([OpenRound(AT, DEALER, "t1")])
+        asyncio.run(run(journal))
+        assert journal.jackpot.tables["t1"].round.lit == list(range(1, 21))
+        assert journal.jackpot.balances[Account.PLAYERS] == -20 * 200

@@ -6,15 +6,15 @@ import signal
 import time
 from statistics import median
 
-import postgres
 import pytest
-from machinery import mosquitto, wait_until
 from sqlalchemy import select
 
 from hardware_sim import Broker, Floor, Habits, read_books
 from jackpot.core.events import EventType
 from jackpot.store import tables
-from jackpot.wire.broker import embedded
+from jackpot.wire.embedded_broker import embedded
+from tests.support import postgres
+from tests.support.daemon import mosquitto, wait_until
 
 EVERYTHING = ("tables/#", "jackpots/#")
 TABLES = ("t1", "t2", "t3")
@@ -413,7 +413,7 @@ async def through_a_broker_restart(site, broker, running, folder, port):
 
 
 def assert_all_is_retained(site, port):
-    from machinery import Client
+    from tests.support.daemon import Client
 
     late = Client(port, site.id, *EVERYTHING)
     try:

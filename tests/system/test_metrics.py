@@ -5,8 +5,9 @@ import urllib.error
 import urllib.request
 
 import pytest
-from certificates import tls_broker
-from machinery import LIMIT_SECONDS, takes_connections, wait_until
+
+from tests.support.certificates import tls_broker
+from tests.support.daemon import LIMIT_SECONDS, takes_connections, wait_until
 
 EVERYTHING = ("tables/#", "jackpots/#")
 ROYAL = ["As", "Ks", "Qs", "Js", "Ts"]

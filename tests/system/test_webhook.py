@@ -1,19 +1,15 @@
 """Supervisors are told by webhook: from a real daemon to a real receiver, through its failures and through kill -9."""
 
 import statistics
-import sys
 import time
-from pathlib import Path
 
 import pytest
-from machinery import free_port, wait_until
 from sqlalchemy import text
-
-sys.path.append(str(Path(__file__).parent.parent / "notify"))
-from receiver import SECRET, receiving
 
 from jackpot.store import outbox
 from jackpot.store.database import Database
+from tests.support.daemon import free_port, wait_until
+from tests.support.webhook_receiver import SECRET, receiving
 
 EVERYTHING = ("tables/#", "jackpots/#")
 ROYAL = ["As", "Ks", "Qs", "Js", "Ts"]

@@ -3,9 +3,10 @@
 import json
 
 import pytest
-from machinery import Tools
 
+from jackpot.engine import view_models
 from jackpot.wire import messages
+from tests.support.daemon import Tools
 
 ROYAL = ["As", "Ks", "Qs", "Js", "Ts"]
 FLUSH = ["Kh", "Jh", "4h", "3h", "2h"]
@@ -125,7 +126,7 @@ def test_what_cannot_be_read_is_answered_malformed_and_the_stream_goes_on(one_fl
 
 @pytest.fixture(scope="module")
 def one_floor(mosquitto_port, tmp_path_factory):
-    from machinery import Client, Site
+    from tests.support.daemon import Client, Site
 
     site = Site(tmp_path_factory.mktemp("one"), f"mqtt://127.0.0.1:{mosquitto_port}")
     client = Client(mosquitto_port, site.id, *EVERYTHING)
@@ -165,8 +166,8 @@ def test_everything_that_is_published_is_as_the_models_say(one_floor):
     client.wait("tables/t1/state", lambda s: s["phase"] == "idle")
     models = {
         "lamp": messages.LampMessage,
-        "state": messages.TableStateMessage,
-        "meter": messages.MeterMessage,
+        "state": view_models.TableStateMessage,
+        "meter": view_models.MeterMessage,
         "wins": messages.WinMessage,
         "controller": messages.ControllerMessage,
         "reply": messages.ReplyMessage,

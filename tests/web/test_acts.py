@@ -3,7 +3,8 @@
 import json
 
 import pytest
-from asking import FLUSH, ROYAL, problem, unique
+
+from tests.support.api_client import FLUSH, ROYAL, problem, unique
 
 
 def events(api, table=None, limit=5):
@@ -182,7 +183,7 @@ def test_a_configuration_is_proposed_by_one_manager_and_approved_by_another(api)
     [{"jackpot_bps": 9_000}, {"confirm": ["no_such_hand"]}],
 )
 def test_a_configuration_that_makes_no_sense_is_refused(api, wish):
-    assert api.refused("/configs", {**wish, "reason": "x"}) == (409, "makes_no_sense")
+    assert api.refused("/configs", {**wish, "reason": "x"}) == (409, "conflict")
 
 
 def test_money_is_moved_by_hand_by_two_managers_and_a_proposal_can_be_withdrawn(api):
@@ -211,7 +212,7 @@ def test_money_is_moved_by_hand_by_two_managers_and_a_proposal_can_be_withdrawn(
 
 def test_a_jackpot_is_retired_by_two_managers_and_only_to_another_one_of_the_site(api):
     wish = {"jackpot": "main", "heir": "main", "reason": "renovation"}
-    assert api.refused("/retirements", wish) == (409, "makes_no_sense")
+    assert api.refused("/retirements", wish) == (409, "conflict")
     assert api.refused("/retirements", {**wish, "heir": "next"}) == (404, "unknown_jackpot")
     assert api.get("/retirements") == {"jackpot": "main", "retired": False, "proposals": []}
 
@@ -221,7 +222,7 @@ def test_tables_come_and_go(api):
     assert api.refused("/tables", body, "supervisor") == (403, "forbidden")
     assert api.post("/tables", body) == {"table": "t7", "jackpot": "main"}
     assert api.get("/tables/t7")["boxes"] == 5
-    assert api.refused("/tables", body) == (409, "makes_no_sense")
+    assert api.refused("/tables", body) == (409, "conflict")
     number = api.open("t7", 1)
     assert api.refused("/tables/t7/unlink", {"reason": "moved"}) == (409, "wrong_phase")
     api.post(f"/rounds/t7/{number}/void", {"reason": "moved"})

@@ -6,17 +6,17 @@ from contextlib import asynccontextmanager
 
 import pytest
 from fastapi import FastAPI, Response
-from listening import Board
 from starlette.background import BackgroundTask
 
 from jackpot import metrics
 from jackpot.store.database import Database
-from jackpot.web import connection, feed
-from jackpot.web.connection import Connection
-from jackpot.web.feed import Feed
+from jackpot.web import http_protocol, sse
 from jackpot.web.health import Health
-from jackpot.web.porch import Porch
+from jackpot.web.http_protocol import HttpProtocol
 from jackpot.web.server import listening, serve
+from jackpot.web.sse import Feed
+from jackpot.web.startup import StartupRouter
+from tests.support.feed_client import JackpotView
 
 LIMIT_SECONDS = 20
 SHORT_SECONDS = 0.3
@@ -26,10 +26,10 @@ FED = b"GET /feed HTTP/1.1\r\nHost: x\r\n\r\n"
 
 @pytest.fixture(autouse=True)
 def _short(monkeypatch):
-    monkeypatch.setattr(connection, "REQUEST_SECONDS", SHORT_SECONDS)
-    monkeypatch.setattr(connection, "TAKING_SECONDS", SHORT_SECONDS)
-    monkeypatch.setattr(feed, "HEARTBEAT_SECONDS", 0.1)
-    monkeypatch.setattr(feed, "LOOK_SECONDS", 0.05)
+    monkeypatch.setattr(http_protocol, "REQUEST_SECONDS", SHORT_SECONDS)
+    monkeypatch.setattr(http_protocol, "TAKING_SECONDS", SHORT_SECONDS)
+    monkeypatch.setattr(sse, "HEARTBEAT_SECONDS", 0.1)
+    monkeypatch.setattr(sse, "LOOK_SECONDS", 0.05)
 
 
 def application(news=()):
@@ -37,7 +37,7 @@ def application(news=()):
     app.state.feed = Feed("1")
     app.add_api_route("/answer", lambda: Response("answered"))
     app.add_api_route("/much", lambda: Response(b"x" * 50_000_000))
-    app.add_api_route("/feed", lambda: app.state.feed.stream(Board(*news), (), None))
+    app.add_api_route("/feed", lambda: app.state.feed.stream(JackpotView(*news), (), None))
     app.state.may_end = asyncio.Event()
     app.add_api_route("/lingers", lambda: Response("answered", background=BackgroundTask(app.state.may_end.wait)))
     return app
@@ -47,9 +47,9 @@ def application(news=()):
 async def serving(tmp_path, news=()):
     """A server of a small application; gives what connects to it."""
     database = Database(f"sqlite:///{tmp_path / 'store.db'}")
-    porch = Porch(Health(database, {}, {}))
+    porch = StartupRouter(Health(database, {}, {}))
     app = application(news)
-    porch.let_in(app)
+    porch.route_to(app)
     where = listening("127.0.0.1", 0)
     port = where.getsockname()[1]
     task = asyncio.create_task(serve(porch, where))
@@ -155,7 +155,7 @@ def test_the_rest_of_a_request_that_was_answered_is_not_waited_for_for_ever(tmp_
 
 
 def test_a_request_that_comes_slowly_but_in_time_is_answered(tmp_path, monkeypatch):
-    monkeypatch.setattr(connection, "REQUEST_SECONDS", LIMIT_SECONDS)
+    monkeypatch.setattr(http_protocol, "REQUEST_SECONDS", LIMIT_SECONDS)
 
     async def run():
         async with serving(tmp_path) as connect:
@@ -182,8 +182,8 @@ def test_whoever_is_fed_is_fed_for_as_long_as_it_stays(tmp_path):
 
 
 def test_where_too_many_are_open_whoever_has_asked_nothing_for_longest_makes_room(tmp_path, monkeypatch):
-    monkeypatch.setattr(connection, "REQUEST_SECONDS", LIMIT_SECONDS)
-    monkeypatch.setattr(connection, "MOST_CONNECTIONS", 3)
+    monkeypatch.setattr(http_protocol, "REQUEST_SECONDS", LIMIT_SECONDS)
+    monkeypatch.setattr(http_protocol, "MAX_CONNECTIONS", 3)
 
     async def run():
         async with serving(tmp_path) as connect:
@@ -205,8 +205,8 @@ def test_where_too_many_are_open_whoever_has_asked_nothing_for_longest_makes_roo
 
 
 def test_where_everybody_is_being_answered_one_more_is_ended_at_once(tmp_path, monkeypatch):
-    monkeypatch.setattr(connection, "REQUEST_SECONDS", LIMIT_SECONDS)
-    monkeypatch.setattr(connection, "MOST_CONNECTIONS", 2)
+    monkeypatch.setattr(http_protocol, "REQUEST_SECONDS", LIMIT_SECONDS)
+    monkeypatch.setattr(http_protocol, "MAX_CONNECTIONS", 2)
 
     async def run():
         async with serving(tmp_path) as connect:
@@ -223,14 +223,14 @@ def test_where_everybody_is_being_answered_one_more_is_ended_at_once(tmp_path, m
 
 @pytest.mark.parametrize("path", [b"/much", b"/feed"])
 def test_an_answer_that_nobody_takes_in_is_given_up(tmp_path, monkeypatch, path):
-    monkeypatch.setattr(feed, "STUCK_SECONDS", 0.1)
-    lost, connection_lost = asyncio.Event(), Connection.connection_lost
+    monkeypatch.setattr(sse, "STUCK_SECONDS", 0.1)
+    lost, connection_lost = asyncio.Event(), HttpProtocol.connection_lost
 
     def noted(self, exc):
         connection_lost(self, exc)
         lost.set()
 
-    monkeypatch.setattr(Connection, "connection_lost", noted)
+    monkeypatch.setattr(HttpProtocol, "connection_lost", noted)
 
     async def run():
         async with serving(tmp_path, [b"x" * 1_000_000]) as connect:

@@ -1,9 +1,10 @@
 """The console of a site with two jackpots on which nothing has happened yet, and the end of one of them."""
 
 import pytest
-from browser import serious_findings
-from machinery import Client, Site
-from staged import Staged
+
+from tests.support.browser import serious_findings
+from tests.support.daemon import Client, Site
+from tests.support.staged_site import Staged
 
 EMPTY = {
     "/wins": ("No win awaits confirmation.", "Nobody has won anything yet."),
@@ -14,12 +15,12 @@ EMPTY = {
 
 
 @pytest.fixture(scope="module")
-def staged(broker_port, tmp_path_factory):
-    site = Site(tmp_path_factory.mktemp("two"), f"mqtt://127.0.0.1:{broker_port}", tables=1)
+def staged(mosquitto_port, tmp_path_factory):
+    site = Site(tmp_path_factory.mktemp("two"), f"mqtt://127.0.0.1:{mosquitto_port}", tables=1)
     managers = ["--token", site.tokens[0], "--second-token", site.tokens[1]]
     site.answer("floor", "add-jackpot", "second", "--rules", "canberra-poker-1997", *managers)
     site.answer("floor", "add-table", "s1", "--jackpot", "second", "--boxes", "5", "--token", site.tokens[0])
-    client = Client(broker_port, site.id, "tables/#", "jackpots/#")
+    client = Client(mosquitto_port, site.id, "tables/#", "jackpots/#")
     site.start()
     try:
         yield Staged(site, client)

@@ -5,16 +5,16 @@ import re
 from contextlib import contextmanager
 
 import pytest
-from browser import serious_findings, wait_for
-from machinery import Client, Site, wait_until
 from playwright.sync_api import TimeoutError  # noqa: A004 - the browser's own
-from staged import FLUSH, NEARLY, ROYAL, Staged, set_the_stage
 
 from jackpot.core.events import EventType
-from jackpot.core.site import SiteEventType
-from jackpot.web.api.trail import ToldEvent
+from jackpot.core.site.events import SiteEventType
+from jackpot.web.api.audit import ToldEvent
 from jackpot.web.console.sentences import _SENTENCES, event_name, sentence
-from jackpot.web.words import money, signed_money
+from jackpot.web.formatting import money, signed_money
+from tests.support.browser import serious_findings, wait_for
+from tests.support.daemon import Client, Site, wait_until
+from tests.support.staged_site import FLUSH, NEARLY, ROYAL, Staged, set_the_stage
 
 PAGES = {
     "/wins": "Straight flush",
@@ -34,10 +34,10 @@ WIDE, TABLET = {"width": 1280, "height": 900}, {"width": 820, "height": 1180}
 
 
 @pytest.fixture(scope="module")
-def staged(broker_port, tmp_path_factory):
+def staged(mosquitto_port, tmp_path_factory):
     folder = tmp_path_factory.mktemp("staged")
-    site = Site(folder, f"mqtt://127.0.0.1:{broker_port}", tables=5, timezone="Australia/Canberra")
-    client = Client(broker_port, site.id, "tables/#", "jackpots/#")
+    site = Site(folder, f"mqtt://127.0.0.1:{mosquitto_port}", tables=5, timezone="Australia/Canberra")
+    client = Client(mosquitto_port, site.id, "tables/#", "jackpots/#")
     site.start()
     try:
         stage = Staged(site, client)

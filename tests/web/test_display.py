@@ -6,11 +6,11 @@ import time
 from urllib.parse import urlsplit
 
 import pytest
-from browser import serious_findings, wait_for
-from machinery import Client, Site, wait_until
-from measuring import measured
 
-from jackpot.web.words import money
+from jackpot.web.formatting import money
+from tests.support.browser import serious_findings, wait_for
+from tests.support.daemon import Client, Site, wait_until
+from tests.support.frame_timing import measured
 
 ROYAL = ["As", "Ks", "Qs", "Js", "Ts"]
 FLUSH = ["Kh", "Jh", "4h", "3h", "2h"]
@@ -61,10 +61,10 @@ def display(floor, new_page):
 
 
 @pytest.fixture(scope="module")
-def shared_floor(broker_port, tmp_path_factory):
+def shared_floor(mosquitto_port, tmp_path_factory):
     """A floor for the tests at which nobody wins: whoever comes within half a minute sees a win celebrated."""
-    site = Site(tmp_path_factory.mktemp("shared"), f"mqtt://127.0.0.1:{broker_port}")
-    client = Client(broker_port, site.id, "tables/#", "jackpots/#")
+    site = Site(tmp_path_factory.mktemp("shared"), f"mqtt://127.0.0.1:{mosquitto_port}")
+    client = Client(mosquitto_port, site.id, "tables/#", "jackpots/#")
     site.start()
     yield site, client
     client.close()
@@ -402,7 +402,7 @@ def test_nothing_is_loaded_from_elsewhere(shared_floor, new_page):
     assert set(asked) == {f"127.0.0.1:{site.http}"}
 
 
-MOST_MS = 30
+MAX_MS = 30
 """What the page may take of a frame: 50 ms are the promise, and a screen's own processor is slower than this one."""
 
 
@@ -428,9 +428,9 @@ def test_no_frame_of_a_roll_a_fall_or_a_celebration_takes_the_page_too_long(disp
         one.settle()
         page.wait_for_selector(".stage:not(.celebrating)")
     assert min(rolled, fallen, page.evaluate("frames.length")) > 20, "it did not roll"
-    assert max(roll) < MOST_MS
-    assert max(fall) < MOST_MS
-    assert max(celebration) < MOST_MS
+    assert max(roll) < MAX_MS
+    assert max(fall) < MAX_MS
+    assert max(celebration) < MAX_MS
 
 
 def test_a_frame_that_takes_too_long_would_be_noticed(shared, chromium):
@@ -439,4 +439,4 @@ def test_a_frame_that_takes_too_long_would_be_noticed(shared, chromium):
     with measured(chromium) as spell:
         page.evaluate(busy)
         wait_for(page, "document.title === 'done'")
-    assert max(spell) > MOST_MS
+    assert max(spell) > MAX_MS

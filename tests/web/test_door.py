@@ -1,4 +1,4 @@
-"""The door with a store of its own: what it must tell is told, whatever the store does meanwhile."""
+"""The authenticator with a store of its own: what it must tell is told, whatever the store does meanwhile."""
 
 import asyncio
 import json
@@ -8,15 +8,15 @@ from sqlalchemy import select, text
 from starlette.requests import Request
 
 from jackpot.core.commands import Role
-from jackpot.core.site import INSTALLER, AddOperator
+from jackpot.core.site.commands import INSTALLER, AddOperator
+from jackpot.engine.site_journal import SiteJournal
+from jackpot.engine.site_writer import SiteWriter
 from jackpot.store import tables
-from jackpot.store.book import SiteBook
 from jackpot.store.database import Database
 from jackpot.store.errors import StoreError
-from jackpot.store.keeper import SiteKeeper
 from jackpot.store.schema import migrate
 from jackpot.tokens import new_token, token_hash
-from jackpot.web.door import MOST_FAILURES, Door
+from jackpot.web.authentication import MAX_FAILURES, Authenticator
 from jackpot.web.problems import Problem
 
 AT, YEAR = "2026-11-15T09:30:00.000Z", "2099-11-15T09:30:00.000Z"
@@ -27,16 +27,16 @@ TOKEN = new_token()
 def database(tmp_path):
     made = Database(f"sqlite:///{tmp_path / 'store.db'}")
     migrate(made)
-    SiteBook.open(made, "test").ask(AddOperator(AT, INSTALLER, "max", Role.MANAGER, token_hash(TOKEN), YEAR))
+    SiteJournal.open(made, "test").execute(AddOperator(AT, INSTALLER, "max", Role.MANAGER, token_hash(TOKEN), YEAR))
     yield made
     made.close()
 
 
 @pytest.fixture
-def door(database):
-    keeper = SiteKeeper(database, "keeper", lambda: None)
-    yield Door(keeper)
-    keeper.close()
+def authenticator(database):
+    site_writer = SiteWriter(database, "site_writer", lambda: None)
+    yield Authenticator(site_writer)
+    site_writer.close()
 
 
 def request(address, token=None):
@@ -44,9 +44,9 @@ def request(address, token=None):
     return Request({"type": "http", "method": "GET", "headers": headers, "client": (address, 1), "scheme": "http"})
 
 
-async def guess(door, address):
+async def guess(authenticator, address):
     with pytest.raises(Problem):
-        await door.admit(request(address, "wrong"))
+        await authenticator.admit(request(address, "wrong"))
 
 
 def entries(database):
@@ -62,32 +62,32 @@ def rename(database, name, other):
         connection.execute(text(f"ALTER TABLE {name} RENAME TO {other}"))
 
 
-def test_refusals_that_the_store_does_not_take_are_told_later_and_none_is_lost(door, database):
+def test_refusals_that_the_store_does_not_take_are_told_later_and_none_is_lost(authenticator, database):
     async def run():
         for address in ("10.0.0.7", "10.0.0.8", "10.0.0.7", "10.0.0.9"):
-            await guess(door, address)
+            await guess(authenticator, address)
         rename(database, "events", "elsewhere")
         for _ in range(2):
             with pytest.raises(StoreError):
-                await door.tell_refusals()
+                await authenticator.tell_refusals()
         rename(database, "elsewhere", "events")
-        await guess(door, "10.0.0.9")
-        await door.tell_refusals()
-        await door.tell_refusals()
+        await guess(authenticator, "10.0.0.9")
+        await authenticator.tell_refusals()
+        await authenticator.tell_refusals()
 
     asyncio.run(run())
     assert entries(database) == [("10.0.0.7", 2), ("10.0.0.8", 1), ("10.0.0.9", 2)]
 
 
-def test_a_right_token_signs_in_however_many_wrong_ones_came_from_its_address(door):
+def test_a_right_token_signs_in_however_many_wrong_ones_came_from_its_address(authenticator):
     async def run():
-        for _ in range(MOST_FAILURES + 5):
-            await guess(door, "10.0.0.7")
+        for _ in range(MAX_FAILURES + 5):
+            await guess(authenticator, "10.0.0.7")
         with pytest.raises(Problem) as refused:
-            await door.sign_in(request("10.0.0.7"), "wrong")
+            await authenticator.sign_in(request("10.0.0.7"), "wrong")
         assert refused.value.status == 429
-        assert (await door.admit(request("10.0.0.7", TOKEN))).operator.name == "max"
-        _, caller = await door.sign_in(request("10.0.0.7"), TOKEN)
+        assert (await authenticator.admit(request("10.0.0.7", TOKEN))).operator.name == "max"
+        _, caller = await authenticator.sign_in(request("10.0.0.7"), TOKEN)
         assert caller.operator.name == "max"
 
     asyncio.run(run())

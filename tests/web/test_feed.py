@@ -9,13 +9,13 @@ import time
 import urllib.error
 import urllib.request
 
-import postgres
 import pytest
-from listening import Board, Listener
-from machinery import mosquitto, wait_until
 
-from jackpot.web import feed
-from jackpot.web.feed import MOST_CONSOLES, MOST_DISPLAYS, MOST_OF_ONE_ADDRESS, Feed
+from jackpot.web import sse
+from jackpot.web.sse import MAX_CONSOLES, MAX_DISPLAYS, MAX_OF_ONE_ADDRESS, Feed
+from tests.support import postgres
+from tests.support.daemon import mosquitto, wait_until
+from tests.support.feed_client import JackpotView, Listener
 
 ROYAL = ["As", "Ks", "Qs", "Js", "Ts"]
 STRAIGHT_FLUSH = ["9h", "8h", "7h", "6h", "5h"]
@@ -188,10 +188,10 @@ def test_the_meter_is_unavailable_while_the_broker_is_away(tmp_path, new_site, l
         running.__exit__(None, None, None)
 
 
-def test_the_meter_is_unavailable_while_the_store_fails(broker_port, new_site, new_client, listen):
+def test_the_meter_is_unavailable_while_the_store_fails(mosquitto_port, new_site, new_client, listen):
     with postgres.restartable() as server:
-        site = new_site(broker_port, database=server.url)
-        client = new_client(broker_port, site)
+        site = new_site(mosquitto_port, database=server.url)
+        client = new_client(mosquitto_port, site.id, "tables/#", "jackpots/#")
         site.start()
         client.command("t1", "c1", "open_round")
         listener = listen(site)
@@ -272,12 +272,12 @@ def fed(site):
 
 def test_displays_are_bounded_refused_beyond_counted_and_forgotten_when_they_go(floor, crowd):
     site, _ = floor
-    for _ in range(MOST_OF_ONE_ADDRESS):
+    for _ in range(MAX_OF_ONE_ADDRESS):
         assert crowd.display() == 200
     assert crowd.display() == 503  # an address that takes too much leaves others a place
-    for _ in range(MOST_DISPLAYS - MOST_OF_ONE_ADDRESS):
+    for _ in range(MAX_DISPLAYS - MAX_OF_ONE_ADDRESS):
         assert crowd.display("127.0.0.2") == 200
-    assert fed(site) == {"display": MOST_DISPLAYS, "console": 0}
+    assert fed(site) == {"display": MAX_DISPLAYS, "console": 0}
     assert crowd.display("127.0.0.3") == 503
     status, headers, body = plain_get(site, "/display/main/feed")
     assert (status, headers["Content-Type"]) == (503, "application/problem+json")
@@ -285,7 +285,7 @@ def test_displays_are_bounded_refused_beyond_counted_and_forgotten_when_they_go(
     assert json.loads(body)["code"] == "too_many_subscribers"
     assert site.metric('jackpot_feed_refused_total{kind="display"}') == 3
     crowd.taken[0].close()
-    wait_until(lambda: fed(site)["display"] == MOST_DISPLAYS - 1, "the loss of one")
+    wait_until(lambda: fed(site)["display"] == MAX_DISPLAYS - 1, "the loss of one")
     assert crowd.display() == 200
     crowd.close()
     wait_until(lambda: site.metric("jackpot_feed_subscribers") == 0, "the loss of all")
@@ -295,11 +295,11 @@ def test_displays_are_bounded_refused_beyond_counted_and_forgotten_when_they_go(
 
 def test_however_many_displays_there_are_whoever_has_signed_in_is_fed(floor, crowd):
     site, _ = floor
-    displays = [crowd.display(f"127.0.0.{2 + n % 2}") for n in range(MOST_DISPLAYS + 10)]
-    assert displays == [200] * MOST_DISPLAYS + [503] * 10
-    assert [crowd.console() for _ in range(MOST_CONSOLES)] == [200] * MOST_CONSOLES
+    displays = [crowd.display(f"127.0.0.{2 + n % 2}") for n in range(MAX_DISPLAYS + 10)]
+    assert displays == [200] * MAX_DISPLAYS + [503] * 10
+    assert [crowd.console() for _ in range(MAX_CONSOLES)] == [200] * MAX_CONSOLES
     assert crowd.console() == 503
-    assert fed(site) == {"display": MOST_DISPLAYS, "console": MOST_CONSOLES}
+    assert fed(site) == {"display": MAX_DISPLAYS, "console": MAX_CONSOLES}
     assert site.metric('jackpot_feed_refused_total{kind="console"}') == 1
 
 
@@ -324,7 +324,7 @@ async def never(*_args):
 @pytest.mark.parametrize("pace", [0.05, 0.25, 0.3])
 def test_who_looks_seldom_hears_a_heartbeat_all_the_same(monkeypatch, pace):
     """Where many are fed, each looks less often: silence must not grow with it."""
-    monkeypatch.setattr(feed, "HEARTBEAT_SECONDS", 0.4)
+    monkeypatch.setattr(sse, "HEARTBEAT_SECONDS", 0.4)
     monkeypatch.setattr(Feed, "pace_seconds", pace)
 
     async def run():
@@ -335,7 +335,7 @@ def test_who_looks_seldom_hears_a_heartbeat_all_the_same(monkeypatch, pace):
 
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(2):
-                await Feed("1").stream(Board(), ("meter",), None)({"type": "http"}, never, send)
+                await Feed("1").stream(JackpotView(), ("meter",), None)({"type": "http"}, never, send)
         return [later - sooner for sooner, later in itertools.pairwise(said_at)]
 
     silences = asyncio.run(run())
@@ -344,10 +344,10 @@ def test_who_looks_seldom_hears_a_heartbeat_all_the_same(monkeypatch, pace):
 
 
 def test_a_subscriber_that_takes_nothing_in_is_given_up(monkeypatch):
-    monkeypatch.setattr(feed, "STUCK_SECONDS", 0.1)
+    monkeypatch.setattr(sse, "STUCK_SECONDS", 0.1)
 
     async def run():
-        stream = Feed("1").stream(Board(b"news"), ("meter",), None)
+        stream = Feed("1").stream(JackpotView(b"news"), ("meter",), None)
         started = []
 
         async def send(message):

@@ -3,13 +3,13 @@
 import re
 
 import pytest
-from browser import serious_findings, wait_for
-from machinery import wait_until
-from visiting import DESK, TABLET
 
-from jackpot.web.words import hand_name, money
+from jackpot.web.formatting import hand_name, money
 from rules import INSTRUMENTS
 from rules.register import clauses
+from tests.support.browser import serious_findings, wait_for
+from tests.support.console_site import DESK, TABLET
+from tests.support.daemon import wait_until
 
 OURS = ("/pools", "/pools?hours=720", "/odds", "/rules", "/rules/canberra-poker-2016?q=11", "/devices")
 

@@ -4,8 +4,9 @@ from urllib.parse import quote
 from uuid import uuid4
 
 import pytest
-from browser import ELSEWHERE, serious_findings
-from visiting import DESK, House
+
+from tests.support.browser import ELSEWHERE, serious_findings
+from tests.support.console_site import DESK, House
 
 NOT_OURS = (
     "//evil.example/x", "/\\evil.example/x", "\\\\evil.example/x", "/\t/evil.example/x", "/\n/evil.example/x",
@@ -21,8 +22,8 @@ def newcomer(house):
 
 
 @pytest.fixture
-def own_house(broker_port, tmp_path):
-    made = House(tmp_path, broker_port)
+def own_house(mosquitto_port, tmp_path):
+    made = House(tmp_path, mosquitto_port)
     yield made
     made.close()
 

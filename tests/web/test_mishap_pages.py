@@ -7,19 +7,19 @@ import httpx
 from fastapi import FastAPI
 
 from jackpot import metrics
-from jackpot.core.answers import Error, Refused
 from jackpot.core.commands import Role
-from jackpot.core.site import Operator
-from jackpot.store.chain import SITE
+from jackpot.core.results import CommandError, Refused
+from jackpot.core.site.state import Operator
 from jackpot.store.errors import Unreachable
-from jackpot.web.console import mishaps
-from jackpot.web.door import Caller
-from jackpot.web.headers import POLICY
-from jackpot.web.porch import Porch
+from jackpot.store.hash_chain import SITE
+from jackpot.web.authentication import Caller
+from jackpot.web.console import error_pages
 from jackpot.web.problems import MEDIA_TYPE
+from jackpot.web.security_headers import POLICY
+from jackpot.web.startup import StartupRouter
 
 
-class Door:
+class Authenticator:
     """Lets a supervisor in."""
 
     async def admit(self, _request):
@@ -32,19 +32,19 @@ class Broken:
     name = "casino"
 
     @property
-    def desks(self):
-        raise RuntimeError("no desks")
+    def jackpots(self):
+        raise RuntimeError("no jackpots")
 
 
 def application(floor):
     """A site of three paths, each with a mishap of its own."""
     app = FastAPI(version="1")
-    app.state.floor, app.state.door, app.state.live = floor, Door(), None
-    mishaps.install(app)
+    app.state.services, app.state.authenticator, app.state.live = floor, Authenticator(), None
+    error_pages.install(app)
 
     @app.get("/forbidden")
     async def forbidden():
-        raise Refused(Error.FORBIDDEN, "sue may not do this: it is a manager's act")
+        raise Refused(CommandError.FORBIDDEN, "sue may not do this: it is a manager's act")
 
     @app.get("/store")
     async def store():
@@ -65,7 +65,7 @@ def ask(app, path, accept="text/html", method="GET"):
 
 
 def test_a_page_that_is_not_for_a_role_says_so_within_the_frame():
-    app = application(SimpleNamespace(name="casino", desks={}, zone="UTC"))
+    app = application(SimpleNamespace(name="casino", jackpots={}, zone="UTC"))
     answer = ask(app, "/forbidden")
     assert (answer.status_code, answer.headers["content-type"]) == (403, "text/html; charset=utf-8")
     assert "<h1>Not for your role</h1>" in answer.text
@@ -85,14 +85,14 @@ def test_where_even_the_frame_fails_there_is_a_page_without_it():
 
 
 def test_only_what_is_looked_at_is_shown_as_a_page():
-    app = application(SimpleNamespace(name="casino", desks={}, zone="UTC"))
+    app = application(SimpleNamespace(name="casino", jackpots={}, zone="UTC"))
     answer = ask(app, "/forbidden", method="POST")
     assert (answer.status_code, answer.headers["content-type"]) == (405, MEDIA_TYPE)
     assert answer.headers["allow"] == "GET"
 
 
 def test_a_controller_that_starts_says_so_and_the_page_looks_again_by_itself():
-    porch = Porch(SimpleNamespace())
+    porch = StartupRouter(SimpleNamespace())
     answer = ask(porch, "/pools")
     assert (answer.status_code, answer.headers["refresh"], answer.headers["retry-after"]) == (503, "2", "2")
     assert "<h1>The controller is starting</h1>" in answer.text
@@ -105,6 +105,6 @@ def test_a_controller_that_starts_says_so_and_the_page_looks_again_by_itself():
 def test_what_fails_while_the_controller_starts_is_a_problem_too_and_counted():
     errors = metrics.ERRORS.labels(SITE, "web")._value
     before = errors.get()
-    answer = ask(Porch(SimpleNamespace()), "/readyz", accept="*/*")  # nothing there to be asked
+    answer = ask(StartupRouter(SimpleNamespace()), "/readyz", accept="*/*")  # nothing there to be asked
     assert (answer.status_code, answer.json()["code"]) == (500, "internal")
     assert errors.get() == before + 1

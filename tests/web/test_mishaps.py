@@ -4,10 +4,10 @@ import sqlite3
 from contextlib import closing, contextmanager
 
 import pytest
-from browser import serious_findings
-from visiting import DESK
 
-from jackpot.web.headers import POLICY
+from jackpot.web.security_headers import POLICY
+from tests.support.browser import serious_findings
+from tests.support.console_site import DESK
 
 HTML = "text/html,application/xhtml+xml"
 

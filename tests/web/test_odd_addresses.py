@@ -3,14 +3,14 @@
 from urllib.parse import quote, urlencode
 
 import httpx
-import postgres
 import pytest
-from machinery import LIMIT_SECONDS
-from visiting import FLUSH, House
 
-from jackpot.web.console.frame import PLACES
-from jackpot.web.door import FEED
+from jackpot.web.authentication import FEED
+from jackpot.web.console.layout import PLACES
 from jackpot.web.server import PAGES
+from tests.support import postgres
+from tests.support.console_site import FLUSH, House
+from tests.support.daemon import LIMIT_SECONDS
 
 ODD = (
     "", " ", "0", "-1", "9" * 5_000, "-" + "9" * 5_000, "1e400", "NaN", "0.5", "$1,2", "x", "t99", "\x00", "a\x00b",
@@ -29,17 +29,17 @@ ROUTES = {route.path: route for place in PAGES for route in place.router.routes 
 
 
 @pytest.fixture(scope="module", params=["sqlite", "postgresql"])
-def visitor(request, broker_port, tmp_path_factory):
+def visitor(request, mosquitto_port, tmp_path_factory):
     """A program that asks for pages as a manager's browser does, of a site on each kind of store."""
     if request.param == "sqlite":
-        yield from visits(broker_port, tmp_path_factory.mktemp("odd"))
+        yield from visits(mosquitto_port, tmp_path_factory.mktemp("odd"))
     else:
         with postgres.server() as url:
-            yield from visits(broker_port, tmp_path_factory.mktemp("odd"), database=url)
+            yield from visits(mosquitto_port, tmp_path_factory.mktemp("odd"), database=url)
 
 
-def visits(broker_port, folder, **options):
-    house = House(folder, broker_port, tables=2, TIMEZONE="Australia/Sydney", **options)
+def visits(mosquitto_port, folder, **options):
+    house = House(folder, mosquitto_port, tables=2, TIMEZONE="Australia/Sydney", **options)
     house.play("t1", 1, b1=FLUSH, b2=None)
     headers = {"Accept": "text/html", "Authorization": f"Bearer {house.tokens['manager']}"}
     try:

@@ -1,10 +1,10 @@
 """Operators over HTTP: tokens told once, ended at once, by two persons where two are needed."""
 
 import pytest
-from asking import problem, unique, wait_until
 
 from jackpot.clock import in_seconds
 from jackpot.core.commands import Role
+from tests.support.api_client import problem, unique, wait_until
 
 
 def can_read(api, token):
@@ -25,7 +25,7 @@ def test_a_manager_adds_an_operator_whose_token_works_at_once(api, role):
     assert told["expires_at"][:10] == in_seconds(7 * 86_400)[:10]
     assert can_read(api, told["token"])
     assert named(api, name) == {"name": name, "role": role, "active": True, "expires_at": told["expires_at"]}
-    assert api.refused("/operators", {"name": name, "role": role}) == (409, "makes_no_sense")
+    assert api.refused("/operators", {"name": name, "role": role}) == (409, "conflict")
 
 
 def test_a_token_lasts_a_year_unless_it_is_said_otherwise(api):
@@ -60,7 +60,7 @@ def test_one_manager_alone_never_makes_a_manager(api):
 def test_a_managers_proposal_can_be_withdrawn(api):
     name = unique("moe")
     api.post(f"/operators/{name}/propose")
-    assert api.refused(f"/operators/{name}/propose", role="second") == (409, "makes_no_sense")
+    assert api.refused(f"/operators/{name}/propose", role="second") == (409, "conflict")
     assert api.post(f"/operators/{name}/withdraw", {"reason": "no"}, "second") == {"withdrawn": name}
     assert api.refused(f"/operators/{name}/approve", {}, "second") == (404, "unknown_proposal")
 
@@ -92,7 +92,7 @@ def test_whoever_is_revoked_is_out_at_once_and_stays_out(api):
     assert api.post(f"/operators/{name}/revoke", {"reason": "left"}) == {"revoked": name}
     assert not can_read(api, token)
     assert not named(api, name)["active"]
-    assert api.refused("/operators", {"name": name, "role": "auditor"}) == (409, "makes_no_sense")
+    assert api.refused("/operators", {"name": name, "role": "auditor"}) == (409, "conflict")
 
 
 def test_a_key_tells_a_token_once(api):

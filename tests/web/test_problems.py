@@ -5,9 +5,9 @@ import sqlite3
 from contextlib import closing
 
 import pytest
-from asking import FLUSH, problem
 
-from jackpot.web.gate import MOST_BYTES
+from jackpot.web.api_guard import MAX_BYTES
+from tests.support.api_client import FLUSH, problem
 
 
 @pytest.mark.parametrize("path", ["/nothing", "/api/v1/nothing", "/api/v1/rounds/t1", "/docs", "/redoc", "/.git"])
@@ -84,7 +84,7 @@ def test_what_is_not_json_is_an_unsupported_media_type(api, kind):
 def test_a_body_that_is_too_large_is_refused_whether_it_says_so_or_not(api):
     headers = {"Content-Type": "application/json"}
     client = api.client(api.tokens["manager"])
-    for content in (b"x" * (MOST_BYTES + 1), iter([b"x" * 10_000] * 20)):
+    for content in (b"x" * (MAX_BYTES + 1), iter([b"x" * 10_000] * 20)):
         answer = client.post("/api/v1/tables/t1/resume", content=content, headers=headers)
         assert (answer.status_code, problem(answer)["code"]) == (413, "too_large")
 

@@ -6,8 +6,9 @@ import json
 import threading
 
 import pytest
-from asking import FLUSH, ROYAL
-from machinery import wait_until
+
+from tests.support.api_client import FLUSH, ROYAL
+from tests.support.daemon import wait_until
 
 
 @pytest.fixture(scope="module")

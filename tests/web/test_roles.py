@@ -3,7 +3,8 @@
 import json
 
 import pytest
-from asking import ROLES, problem
+
+from tests.support.api_client import ROLES, problem
 
 OPEN = {("POST", "/api/v1/session")}
 IDS = {"table": "t1", "number": "1", "jackpot": "main", "name": "nobody"}

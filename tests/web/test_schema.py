@@ -6,7 +6,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from asking import FLUSH, ROYAL
+
+from tests.support.api_client import FLUSH, ROYAL
 
 SECONDS = 240
 """It takes a fraction of this on a machine that does nothing else."""

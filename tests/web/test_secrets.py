@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from asking import Browser
+from tests.support.api_client import Browser
 
 
 def test_no_secret_is_logged_or_stored(own_api):

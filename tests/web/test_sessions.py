@@ -8,10 +8,10 @@ import pytest
 from starlette.requests import Request
 
 from jackpot.core.commands import Role
-from jackpot.core.site import Operator, Site
-from jackpot.web.door import Door
-from jackpot.web.limits import MOST_KEYS, OTHERS, WINDOW_SECONDS, Refusals, Tally, network
-from jackpot.web.sessions import IDLE_SECONDS, LONGEST_SECONDS, MOST_OF_ONE, MOST_SESSIONS, Sessions, key_of
+from jackpot.core.site.state import Operator, Site
+from jackpot.web.authentication import Authenticator
+from jackpot.web.rate_limits import MAX_KEYS, OTHERS, WINDOW_SECONDS, RateLimiter, Refusals, network
+from jackpot.web.sessions import IDLE_SECONDS, LONGEST_SECONDS, MAX_OF_ONE, MAX_SESSIONS, Sessions, key_of
 
 NOW, YEAR = "2026-11-15T09:30:00.000Z", "2027-11-15T09:30:00.000Z"
 SUE = Operator("sue", Role.SUPERVISOR, "hash", expires_at=YEAR)
@@ -90,7 +90,7 @@ def test_whoever_opens_too_many_loses_the_oldest_of_their_own():
     ada = Operator("ada", Role.AUDITOR, "hers")
     everyone = Site({"sue": SUE, "ada": ada})
     hers, _ = sessions.open(ada, 0.0)
-    made = [sessions.open(SUE, 1.0 + number)[0] for number in range(MOST_OF_ONE + 1)]
+    made = [sessions.open(SUE, 1.0 + number)[0] for number in range(MAX_OF_ONE + 1)]
     assert sessions.find(hers, everyone, NOW, 50.0)
     assert sessions.find(made[0], everyone, NOW, 50.0) is None
     assert all(sessions.find(secret, everyone, NOW, 50.0) for secret in made[1:])
@@ -98,13 +98,13 @@ def test_whoever_opens_too_many_loses_the_oldest_of_their_own():
 
 def test_there_are_never_more_than_so_many():
     sessions = Sessions()
-    for number in range(MOST_SESSIONS + 50):
+    for number in range(MAX_SESSIONS + 50):
         sessions.open(SUE._replace(name=f"o{number}"), float(number) / 10)
-    assert len(sessions) == MOST_SESSIONS
+    assert len(sessions) == MAX_SESSIONS
 
 
 def test_a_tally_lets_so_many_pass_and_then_says_how_long_to_wait():
-    tally = Tally(3)
+    tally = RateLimiter(3)
     for at in (0.0, 10.0, 20.0):
         assert tally.wait_seconds("here", at) == 0
         tally.add("here", at)
@@ -116,10 +116,10 @@ def test_a_tally_lets_so_many_pass_and_then_says_how_long_to_wait():
 
 
 def test_a_tally_stays_small_and_counts_the_rest_together():
-    tally = Tally(3)
-    for number in range(3 * MOST_KEYS):
+    tally = RateLimiter(3)
+    for number in range(3 * MAX_KEYS):
         tally.add(f"10.0.{number // 250}.{number % 250}", 1.0)
-    assert len(tally._counts) <= MOST_KEYS + 1
+    assert len(tally._counts) <= MAX_KEYS + 1
     assert tally.wait_seconds(OTHERS, 1.0) > 0
     tally.add("late", 1.0 + WINDOW_SECONDS)
     assert len(tally._counts) == 1
@@ -163,13 +163,13 @@ def test_what_the_entry_log_did_not_take_stays_due_with_what_came_since():
 
 def test_a_flood_from_everywhere_makes_few_entries_and_loses_no_count():
     refusals, heard = Refusals(5), []
-    for number in range(3 * MOST_KEYS):
+    for number in range(3 * MAX_KEYS):
         refusals.add(f"10.0.{number // 250}.{number % 250}")
         heard += told(refusals, 1.0)
     assert len(heard) == 5
     for minute in range(1, 500):
         heard += told(refusals, 1.0 + minute * WINDOW_SECONDS)
-    assert sum(attempts for _, attempts in heard) == 3 * MOST_KEYS
+    assert sum(attempts for _, attempts in heard) == 3 * MAX_KEYS
     assert len(refusals._untold) == 0
 
 
@@ -206,13 +206,13 @@ def test_what_a_page_asks_by_itself_does_not_keep_a_session_alive():
     ids=["a page", "the API", "what a page asks by itself", "the feed that it listens to"],
 )
 def test_only_what_somebody_asks_for_keeps_a_session_alive(path, headers, attended):
-    door = Door(SimpleNamespace(site=site(SUE._replace(expires_at=""))))
+    authenticator = Authenticator(SimpleNamespace(site=site(SUE._replace(expires_at=""))))
     opened_at = time.monotonic() - IDLE_SECONDS / 2
-    secret, _ = door.sessions.open(SUE, opened_at)
+    secret, _ = authenticator.sessions.open(SUE, opened_at)
     told = {"host": "localhost", "cookie": f"jackpot-session={secret}", **headers}
     scope = {
         "type": "http", "method": "GET", "scheme": "http", "path": path, "query_string": b"",
         "server": ("localhost", 80), "headers": [(name.encode(), value.encode()) for name, value in told.items()],
     }  # fmt: skip
-    caller = asyncio.run(door.admit(Request(scope)))
+    caller = asyncio.run(authenticator.admit(Request(scope)))
     assert (caller.session.seen > opened_at) == attended

@@ -3,9 +3,9 @@
 import time
 
 import pytest
-from asking import Browser, problem, unique, wait_until
 
-from jackpot.web.door import MOST_FAILURES, MOST_SIGN_INS
+from jackpot.web.authentication import MAX_FAILURES, MAX_SIGN_INS
+from tests.support.api_client import Browser, problem, unique, wait_until
 
 
 def code(answer):
@@ -167,7 +167,7 @@ def test_sign_ins_and_sign_outs_are_in_the_audit_trail(api):
 def test_wrong_tokens_from_one_address_are_limited_and_told_to_the_entry_log_once(own_api):
     api, address = own_api, "127.0.0.5"
     client = api.client(address=address)
-    for _ in range(MOST_FAILURES):
+    for _ in range(MAX_FAILURES):
         assert code(client.post("/api/v1/session", json={"token": "wrong"})) == (401, "unauthenticated")
     answer = client.post("/api/v1/session", json={"token": "wrong"})
     assert code(answer) == (429, "too_many_failures")
@@ -183,7 +183,7 @@ def test_wrong_tokens_from_one_address_are_limited_and_told_to_the_entry_log_onc
     for _ in range(200):
         client.post("/api/v1/session", json={"token": "wrong"})
     began = time.monotonic()
-    wait_until(lambda: time.monotonic() - began > 2.5, "some looks of the door", 5)
+    wait_until(lambda: time.monotonic() - began > 2.5, "some looks of the authenticator", 5)
     assert api.entries("sign_in_refused") == told
     ((kind, actor, data),) = told
     assert (kind, actor, data["address"]) == ("sign_in_refused", "controller", address)
@@ -194,20 +194,20 @@ def test_wrong_tokens_from_one_address_are_limited_and_told_to_the_entry_log_onc
 
 def test_wrong_bearer_tokens_count_as_much(own_api):
     client = own_api.client("wrong", address="127.0.0.7")
-    statuses = [client.get("/api/v1/jackpots").status_code for _ in range(MOST_FAILURES + 2)]
-    assert statuses == [401] * MOST_FAILURES + [429] * 2
+    statuses = [client.get("/api/v1/jackpots").status_code for _ in range(MAX_FAILURES + 2)]
+    assert statuses == [401] * MAX_FAILURES + [429] * 2
 
 
 def test_nobody_fills_the_trail_by_signing_in_again_and_again(own_api):
     client = own_api.client()
     body = {"token": own_api.tokens["auditor"]}
-    answers = [client.post("/api/v1/session", json=body) for _ in range(MOST_SIGN_INS + 3)]
-    assert [answer.status_code for answer in answers] == [200] * MOST_SIGN_INS + [429] * 3
+    answers = [client.post("/api/v1/session", json=body) for _ in range(MAX_SIGN_INS + 3)]
+    assert [answer.status_code for answer in answers] == [200] * MAX_SIGN_INS + [429] * 3
     assert code(answers[-1]) == (429, "too_many_sign_ins")
-    assert len(own_api.entries("signed_in")) == MOST_SIGN_INS
+    assert len(own_api.entries("signed_in")) == MAX_SIGN_INS
 
 
-def test_only_a_trusted_proxy_is_believed_about_who_asks(broker_port, tmp_path_factory, own_api):
+def test_only_a_trusted_proxy_is_believed_about_who_asks(mosquitto_port, tmp_path_factory, own_api):
     told = {"X-Forwarded-For": "203.0.113.9", "X-Forwarded-Proto": "https"}
     client = own_api.client(address="127.0.0.8", **told)
     client.post("/api/v1/session", json={"token": own_api.tokens["auditor"]})

@@ -9,16 +9,17 @@ import subprocess
 import sys
 
 import pytest
-from browser import wait_for
-from machinery import REPO, wait_until
+
+from tests.support.browser import wait_for
+from tests.support.daemon import REPO, wait_until
 
 NAMES = ("supervisor", "auditor")
 
 
 @pytest.fixture
-def evening(broker_port, new_site):
+def evening(mosquitto_port, new_site):
     """A site with operators of each role, serving; the floor of pads and dealers comes when it is called."""
-    site = new_site(broker_port, tables=2)
+    site = new_site(mosquitto_port, tables=2)
     tokens = dict(zip(("manager1", "manager2"), site.tokens, strict=True))
     for name in NAMES:
         added = site.answer("operator", "add", name, "--role", name, "--token", tokens["manager1"])
@@ -32,7 +33,7 @@ def evening(broker_port, new_site):
             "-m",
             "hardware_sim",
             "--broker",
-            f"mqtt://127.0.0.1:{broker_port}",
+            f"mqtt://127.0.0.1:{mosquitto_port}",
             "--site",
             site.id,
             "--tables",
@@ -97,9 +98,9 @@ def test_an_evening(evening, new_page):
     assert (win["status"], win["amount_cents"]) == ("paid", prize)
 
 
-def test_a_suspended_table_is_resumed_from_the_console(evening, new_page, new_client, broker_port):
+def test_a_suspended_table_is_resumed_from_the_console(evening, new_page, new_client, mosquitto_port):
     site, tokens, _ = evening
-    client = new_client(broker_port, site)
+    client = new_client(mosquitto_port, site.id, "tables/#", "jackpots/#")
     client.command("t2", "c1", "report_malfunction", equipment="shoe", note="it jams")
     console = signed_in(new_page(viewport={"width": 820, "height": 1180}), site, tokens["supervisor"])
     stopped = console.locator("#stopped-t2")
@@ -112,9 +113,9 @@ def test_a_suspended_table_is_resumed_from_the_console(evening, new_page, new_cl
     assert [(event.actor, event.data["note"]) for event in resumed] == [("supervisor", "another shoe")]
 
 
-def test_an_auditor_sees_everything_and_does_nothing(evening, new_page, new_client, broker_port, forgiven):
+def test_an_auditor_sees_everything_and_does_nothing(evening, new_page, new_client, mosquitto_port, forgiven):
     site, tokens, _ = evening
-    client = new_client(broker_port, site)
+    client = new_client(mosquitto_port, site.id, "tables/#", "jackpots/#")
     client.command("t2", "c1", "report_malfunction", equipment="shoe", note="it jams")
     console = signed_in(new_page(), site, tokens["auditor"])
     stopped = console.locator("#stopped-t2")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from jackpot.web.words import as_sentence, hand_names
+from jackpot.web.formatting import as_sentence, hand_names
 
 
 @pytest.mark.parametrize(

@@ -10,18 +10,18 @@ import pytest
 
 from jackpot.cli import run
 from jackpot.core import commands as core
-from jackpot.core.answers import Error, Reason
 from jackpot.core.commands import DEALER, PAD, Actor, Role
 from jackpot.core.decide import decide
 from jackpot.core.evolve import evolve
+from jackpot.core.results import CommandError, WagerRejection
 from jackpot.core.state import NEW, Config
-from jackpot.wire import messages, replies
-from jackpot.wire.announcer import encoded
+from jackpot.wire import messages
 from jackpot.wire.asyncapi import document, name_of
-from jackpot.wire.catalogue import COMMANDS, TOPICS
-from jackpot.wire.codes import DEALER_ERRORS, REASONS
-from jackpot.wire.examples import EXAMPLES
-from jackpot.wire.topics import Heard, Topics
+from jackpot.wire.error_codes import DEALER_ERRORS, REASONS
+from jackpot.wire.payloads import encoded
+from jackpot.wire.protocol import COMMANDS, TOPICS
+from jackpot.wire.protocol_examples import EXAMPLES
+from jackpot.wire.topics import InboundKind, Topics
 from rules.prizes import FixedFrom
 
 ROOT = Path(__file__).parent.parent.parent
@@ -46,7 +46,7 @@ def addresses(action):
 
 def published():
     """The topics on which the controller can publish, by the code: each a method named for it."""
-    others = {"client_id", "heard_by", "source", "box_of"}
+    others = {"client_id", "subscriptions", "source", "box_of"}
     for name, method in inspect.getmembers(SITE, inspect.ismethod):
         if not name.startswith("_") and name not in others:
             yield method(*(f"{{{parameter}}}" for parameter in inspect.signature(method).parameters))
@@ -67,13 +67,13 @@ def test_the_document_sends_what_the_controller_publishes():
 
 def test_the_document_receives_what_the_controller_subscribes_to():
     heard = {address.replace("{box}", "+").replace("{display}", "+") for address in addresses("receive")}
-    assert {re.sub(r"{(table|box|display)}", "+", topic) for topic in heard} == set(SITE.heard_by("{jackpot}"))
+    assert {re.sub(r"{(table|box|display)}", "+", topic) for topic in heard} == set(SITE.subscriptions("{jackpot}"))
 
 
 def test_every_topic_it_receives_is_understood_when_it_is_heard():
     known = {"site": "s1", "table": "t1", "box": "3", "jackpot": "main", "display": "d1"}
     sources = [Topics("s1").source(address.format(**known)) for address in addresses("receive")]
-    assert {source.kind for source in sources} == set(Heard)
+    assert {source.kind for source in sources} == set(InboundKind)
 
 
 def test_quality_and_retention_are_the_protocols():
@@ -141,19 +141,21 @@ def test_every_dealer_command_is_a_message_with_a_result():
 
 
 def test_reasons_are_listed_in_the_order_in_which_they_are_looked_for():
-    assert list(REASONS) == list(Reason)
-    assert DOCUMENT["components"]["messages"]["lamp"]["x-reasons-in-order"] == [reason.value for reason in Reason]
+    assert list(REASONS) == list(WagerRejection)
+    assert DOCUMENT["components"]["messages"]["lamp"]["x-reasons-in-order"] == [
+        reason.value for reason in WagerRejection
+    ]
 
 
 def test_errors_are_listed_in_the_order_in_which_they_are_looked_for():
-    dealers = list(Error)[: list(Error).index(Error.CARD_ALREADY_DECLARED) + 1]
+    dealers = list(CommandError)[: list(CommandError).index(CommandError.CARD_ALREADY_DECLARED) + 1]
     assert list(DEALER_ERRORS) == dealers
     assert DOCUMENT["components"]["messages"]["command_refused"]["x-errors-in-order"] == dealers
     assert DOCUMENT["components"]["schemas"]["CommandRefusedMessage"]["properties"]["error"]["enum"] == dealers
 
 
 def test_replies_are_what_a_terminal_reads():
-    for model in (*(command.result for command in COMMANDS), replies.CommandRefusedMessage):
+    for model in (*(command.result for command in COMMANDS), messages.CommandRefusedMessage):
         for payload in EXAMPLES[model].values():
             assert messages.ReplyMessage.model_validate_json(json.dumps(payload)).ok is payload["ok"]
 

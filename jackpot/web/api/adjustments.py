@@ -9,13 +9,14 @@ from fastapi import APIRouter
 from pydantic import Field
 
 from jackpot.core import commands as core
-from jackpot.core.changes import MOST_POOL_CENTS
+from jackpot.core.administration import MAX_POOL_CENTS
 from jackpot.core.events import EventType
 from jackpot.core.ledger import Account
 from jackpot.store import queries
 from jackpot.store.queries import EventFilter, Page
-from jackpot.web.api.access import At, Auditor, ByManager
-from jackpot.web.api.kinds import (
+from jackpot.web.api.permissions import At, Auditor, ByManager
+from jackpot.web.api.proposals import Proposed, ToldProposal, Withdrawal, Withdrawn, approve, told, withdraw
+from jackpot.web.api.schemas import (
     WHOLE,
     Body,
     Cents,
@@ -24,11 +25,10 @@ from jackpot.web.api.kinds import (
     JackpotQuery,
     Number,
     ProposalPath,
-    Reason,
     Time,
     Told,
+    WagerRejection,
 )
-from jackpot.web.api.proposals import Proposed, ToldProposal, Withdrawal, Withdrawn, approve, told, withdraw
 
 router = APIRouter(prefix="/api/v1", tags=["adjustments"])
 
@@ -64,10 +64,10 @@ class AdjustmentWish(Body):
     jackpot: Id | None = None
     source: Annotated[Account, Field(strict=False)]
     target: Annotated[Account, Field(strict=False)]
-    amount_cents: Annotated[int, Field(ge=1, le=MOST_POOL_CENTS), WHOLE]
+    amount_cents: Annotated[int, Field(ge=1, le=MAX_POOL_CENTS), WHOLE]
     table: Id | None = None
     round: Number | None = None
-    reason: Reason
+    reason: WagerRejection
 
 
 class AdjustmentApproved(Told):
@@ -77,15 +77,15 @@ class AdjustmentApproved(Told):
 
 
 @router.get("/adjustments")
-async def adjustments(_caller: Auditor, floor: At, jackpot: JackpotQuery = None) -> Adjustments:
+async def adjustments(_caller: Auditor, services: At, jackpot: JackpotQuery = None) -> Adjustments:
     """Adjustments that wait for a second manager, and the last ones that were made."""
-    name = floor.meant(jackpot)
+    name = services.meant(jackpot)
     wanted = EventFilter(type=EventType.ADJUSTMENT_APPROVED)
     page = Page(name, limit=APPROVED_SHOWN)
-    found = await floor.read(lambda connection: queries.events(connection, page, wanted))
+    found = await services.read(lambda connection: queries.events(connection, page, wanted))
     return Adjustments(
         jackpot=name,
-        proposals=told(floor.state(name), "adjustment"),
+        proposals=told(services.state(name), "adjustment"),
         approved=[_approved(row) for row in found.rows],
     )
 
@@ -94,7 +94,7 @@ async def adjustments(_caller: Auditor, floor: At, jackpot: JackpotQuery = None)
 async def propose_adjustment(body: AdjustmentWish, act: ByManager) -> Proposed:
     """Propose to move money by hand, or to repay an advance; another manager approves it."""
     fields = (body.source, body.target, body.amount_cents, body.reason, body.table, body.round)
-    return Proposed(**await act.at_jackpot(core.ProposeAdjustment, act.floor.meant(body.jackpot), *fields))
+    return Proposed(**await act.at_jackpot(core.ProposeAdjustment, act.services.meant(body.jackpot), *fields))
 
 
 @router.post("/adjustments/{jackpot}/{number}/approve")

@@ -9,11 +9,21 @@ from fastapi import APIRouter
 from pydantic import Field
 
 from jackpot.core import commands as core
-from jackpot.core.changes import MOST_POOL_CENTS, MOST_WAGER_CENTS, plain_config
+from jackpot.core.administration import MAX_POOL_CENTS, MAX_WAGER_CENTS, plain_config
 from jackpot.core.state import Config, Jackpot, Proposal
-from jackpot.web.api.access import At, Auditor, ByManager
-from jackpot.web.api.kinds import WHOLE, Body, Cents, Id, JackpotPath, JackpotQuery, ProposalPath, Reason, Told
+from jackpot.web.api.permissions import At, Auditor, ByManager
 from jackpot.web.api.proposals import Proposed, ToldProposal, Withdrawal, Withdrawn, approve, of_kind, plain, withdraw
+from jackpot.web.api.schemas import (
+    WHOLE,
+    Body,
+    Cents,
+    Id,
+    JackpotPath,
+    JackpotQuery,
+    ProposalPath,
+    Told,
+    WagerRejection,
+)
 from rules.odds import Configuration
 from rules.odds.figures import solvency_figures
 from rules.prizes import WHOLE_BPS, FixedFrom
@@ -77,13 +87,13 @@ class ConfigWish(Body):
     """A configuration; what is not named stays as it is."""
 
     jackpot: Id | None = None
-    wager_cents: Annotated[int | None, Field(ge=1, le=MOST_WAGER_CENTS), WHOLE] = None
+    wager_cents: Annotated[int | None, Field(ge=1, le=MAX_WAGER_CENTS), WHOLE] = None
     jackpot_bps: Bps | None = None
     reserve_bps: Bps | None = None
-    reset_cents: Annotated[int | None, Field(ge=0, le=MOST_POOL_CENTS), WHOLE] = None
+    reset_cents: Annotated[int | None, Field(ge=0, le=MAX_POOL_CENTS), WHOLE] = None
     fixed_prizes_from: Annotated[FixedFrom | None, Field(strict=False)] = None
     confirm: Annotated[list[Id] | None, Field(max_length=20, description="prizes that await confirmation")] = None
-    reason: Reason
+    reason: WagerRejection
 
 
 class ConfigApproved(Told):
@@ -93,17 +103,17 @@ class ConfigApproved(Told):
 
 
 @router.get("/configs")
-async def configs(_caller: Auditor, floor: At, jackpot: JackpotQuery = None) -> Configs:
+async def configs(_caller: Auditor, services: At, jackpot: JackpotQuery = None) -> Configs:
     """Approved configurations and proposals, each with what it does to the reserve."""
-    state = floor.state(floor.meant(jackpot))
-    return await floor.compute(partial(_configs, state))
+    state = services.state(services.meant(jackpot))
+    return await services.compute(partial(_configs, state))
 
 
 @router.post("/configs")
 async def propose_config(body: ConfigWish, act: ByManager) -> Proposed:
     """Propose a configuration; another manager approves it."""
-    jackpot = act.floor.meant(body.jackpot)
-    present = act.floor.state(jackpot).config
+    jackpot = act.services.meant(body.jackpot)
+    present = act.services.state(jackpot).config
     named = body.model_dump(exclude={"jackpot", "reason", "confirm"}, exclude_none=True)
     wanted = present._replace(**named)
     if body.confirm is not None:

@@ -10,10 +10,13 @@ from sqlalchemy import Connection
 
 from jackpot.core.events import EventType
 from jackpot.core.state import PayoutStatus, Phase, Table, WagerStatus
+from jackpot.engine import views
+from jackpot.engine.view_models import TableStateMessage
 from jackpot.store import queries
 from jackpot.store.queries import Page
-from jackpot.web.api.access import At, Auditor
-from jackpot.web.api.kinds import (
+from jackpot.web.api.audit import ToldEvent
+from jackpot.web.api.permissions import At, Auditor
+from jackpot.web.api.schemas import (
     Before,
     Cents,
     JackpotQuery,
@@ -26,11 +29,8 @@ from jackpot.web.api.kinds import (
     Told,
     paged,
 )
-from jackpot.web.api.trail import ToldEvent
-from jackpot.web.floor import Floor
 from jackpot.web.problems import Problem
-from jackpot.wire import views
-from jackpot.wire.messages import TableStateMessage
+from jackpot.web.services import WebServices
 
 router = APIRouter(prefix="/api/v1", tags=["play"])
 
@@ -164,25 +164,25 @@ class OneRound(Told):
 
 
 @router.get("/tables")
-async def tables(_caller: Auditor, floor: At, jackpot: JackpotQuery = None) -> list[TableRow]:
+async def tables(_caller: Auditor, services: At, jackpot: JackpotQuery = None) -> list[TableRow]:
     """Show each table: its round and phase, its lit boxes, and whether it is suspended."""
-    names = [floor.desk(jackpot).id] if jackpot is not None else sorted(floor.desks)
-    linked = [(name, table) for name in names for table in floor.state(name).tables.values() if not table.unlinked]
+    names = [services.service(jackpot).id] if jackpot is not None else sorted(services.jackpots)
+    linked = [(name, table) for name in names for table in services.state(name).tables.values() if not table.unlinked]
     return [TableRow(**queries.table_row(name, table)) for name, table in linked]
 
 
 @router.get("/tables/{table}")
-async def one_table(table: TablePath, _caller: Auditor, floor: At) -> OneTable:
+async def one_table(table: TablePath, _caller: Auditor, services: At) -> OneTable:
     """Show one table, with its pads and all that its dealer terminal hears."""
-    desk = floor.desk_of(table)
-    said, found = desk.announcer, desk.announcer.jackpot.tables[table]
-    row = queries.table_row(desk.id, found)
-    state = views.table_state(said.jackpot, found, said.mark, store_failed=said.store_failed)
+    service = services.service_of(table)
+    committed, pads = service.committed, service.equipment.pads
+    found = committed.jackpot.tables[table]
+    row = queries.table_row(service.id, found)
     return OneTable(
         **row,
-        dealer_online=desk.pads.dealer_online(table),
-        pads=[PadAt(box=b, online=desk.pads.online(table, b), lit=b in row["lit"]) for b in range(1, found.boxes + 1)],
-        state=TableStateMessage(**state),
+        dealer_online=pads.dealer_online(table),
+        pads=[PadAt(box=b, online=pads.online(table, b), lit=b in row["lit"]) for b in range(1, found.boxes + 1)],
+        state=TableStateMessage(**views.table_state(committed, found)),
     )
 
 
@@ -190,7 +190,7 @@ async def one_table(table: TablePath, _caller: Auditor, floor: At) -> OneTable:
 async def rounds(  # noqa: PLR0913 - a page's options
     *,
     _caller: Auditor,
-    floor: At,
+    services: At,
     jackpot: JackpotQuery = None,
     table: TableQuery = None,
     outcome: Annotated[Literal["played", "void", "playing"] | None, Query(description="only these")] = None,
@@ -198,16 +198,16 @@ async def rounds(  # noqa: PLR0913 - a page's options
     limit: Limit = 50,
 ) -> Paged[RoundRow]:
     """Show rounds, the newest first; a page that is not full may still have more behind it: see `before`."""
-    page = Page(floor.meant(jackpot), table, before, limit)
-    found = await floor.read(lambda connection: queries.rounds(connection, page, outcome))
+    page = Page(services.meant(jackpot), table, before, limit)
+    found = await services.read(lambda connection: queries.rounds(connection, page, outcome))
     return Paged[RoundRow](rows=[RoundRow(**row) for row in found.rows], before=found.before)
 
 
 @router.get("/rounds/{table}/{number}")
-async def one_round(table: TablePath, number: RoundPath, _caller: Auditor, floor: At) -> OneRound:
+async def one_round(table: TablePath, number: RoundPath, _caller: Auditor, services: At) -> OneRound:
     """Show a round down to each wager, declaration, prize, transfer and event."""
-    jackpot = floor.jackpot_of(table)
-    found = await floor.read(lambda connection: _round(connection, jackpot, table, number))
+    jackpot = services.jackpot_of(table)
+    found = await services.read(lambda connection: _round(connection, jackpot, table, number))
     if found is None:
         raise Problem(404, "unknown_round", f"table {table} has had no round {number}")
     return OneRound(**found)
@@ -217,7 +217,7 @@ async def one_round(table: TablePath, number: RoundPath, _caller: Auditor, floor
 async def wins(  # noqa: PLR0913 - a page's options
     *,
     _caller: Auditor,
-    floor: At,
+    services: At,
     jackpot: JackpotQuery = None,
     table: TableQuery = None,
     status: Annotated[PayoutStatus | None, Query(description="only these")] = None,
@@ -225,14 +225,14 @@ async def wins(  # noqa: PLR0913 - a page's options
     limit: Limit = 50,
 ) -> Paged[WinWithCards]:
     """Show prizes, the newest first."""
-    page = Page(floor.meant(jackpot), table, before, limit)
-    found = await floor.read(lambda connection: queries.wins(connection, page, status))
-    return paged([WinWithCards(**row, cards=_cards(floor, row)) for row in found], limit)
+    page = Page(services.meant(jackpot), table, before, limit)
+    found = await services.read(lambda connection: queries.wins(connection, page, status))
+    return paged([WinWithCards(**row, cards=_cards(services, row)) for row in found], limit)
 
 
-def _cards(floor: Floor, win: dict[str, Any]) -> list[str] | None:
+def _cards(services: WebServices, win: dict[str, Any]) -> list[str] | None:
     """A prize's cards, where its round is still in the state."""
-    table: Table | None = floor.state(win["chain"]).tables.get(win["table_id"])
+    table: Table | None = services.state(win["chain"]).tables.get(win["table_id"])
     if table is None or table.round is None or table.round.number != win["round"]:
         return None
     declared = table.round.declared.get(win["box"])

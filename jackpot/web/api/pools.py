@@ -8,16 +8,16 @@ from fastapi import APIRouter, Query
 from pydantic import Field
 
 from jackpot.clock import in_seconds, now
-from jackpot.core.changes import MOST_POOL_CENTS, MOST_WAGER_CENTS
+from jackpot.core.administration import MAX_POOL_CENTS, MAX_WAGER_CENTS
 from jackpot.core.state import Jackpot
+from jackpot.engine import views
+from jackpot.engine.view_models import MeterMessage
 from jackpot.store import queries
-from jackpot.store.history import MOST_HOURS
+from jackpot.store.pool_history import MAX_HOURS
 from jackpot.store.queries import pools_of
-from jackpot.web.api.access import At, Auditor
-from jackpot.web.api.kinds import Cents, JackpotPath, JackpotQuery, Time, Told
-from jackpot.web.floor import Floor
-from jackpot.wire import views
-from jackpot.wire.messages import MeterMessage
+from jackpot.web.api.permissions import At, Auditor
+from jackpot.web.api.schemas import Cents, JackpotPath, JackpotQuery, Time, Told
+from jackpot.web.services import WebServices
 from rules import load
 from rules.odds import Configuration, prize_table
 from rules.odds.figures import hand_figures, jackpot_figures, return_at
@@ -129,43 +129,43 @@ class Odds(Told):
 
 
 @router.get("/jackpots")
-async def jackpots(_caller: Auditor, floor: At) -> list[Pools]:
+async def jackpots(_caller: Auditor, services: At) -> list[Pools]:
     """Show each jackpot's pools, its meter, and what the pools owe the house."""
-    return [Pools(**pools_of(floor.state(name))) for name in sorted(floor.desks)]
+    return [Pools(**pools_of(services.state(name))) for name in sorted(services.jackpots)]
 
 
 @router.get("/jackpots/{jackpot}")
-async def one(jackpot: JackpotPath, _caller: Auditor, floor: At) -> OneJackpot:
+async def one(jackpot: JackpotPath, _caller: Auditor, services: At) -> OneJackpot:
     """Show one jackpot."""
-    state, meter = floor.state(jackpot), _meter(floor, jackpot)
+    state, meter = services.state(jackpot), _meter(services, jackpot)
     told = {key: meter[key] for key in ("state", "epoch", "seq")}
     return OneJackpot(**pools_of(state), **told, proposals=len(state.proposals))
 
 
 @router.get("/jackpots/{jackpot}/meter")
-async def meter(jackpot: JackpotPath, _caller: Auditor, floor: At) -> MeterMessage:
+async def meter(jackpot: JackpotPath, _caller: Auditor, services: At) -> MeterMessage:
     """The meter, as displays hear it."""
-    return MeterMessage(**_meter(floor, jackpot))
+    return MeterMessage(**_meter(services, jackpot))
 
 
 @router.get("/jackpots/{jackpot}/history")
 async def history(
-    jackpot: JackpotPath, _caller: Auditor, floor: At, hours: Annotated[int, Query(ge=1, le=MOST_HOURS)] = 24
+    jackpot: JackpotPath, _caller: Auditor, services: At, hours: Annotated[int, Query(ge=1, le=MAX_HOURS)] = 24
 ) -> PoolHistory:
     """What the pools held over the last hours, in at most 300 points."""
-    name = floor.desk(jackpot).id
-    points = await floor.read(lambda connection: floor.history.points(connection, name, hours, now()))
+    name = services.service(jackpot).id
+    points = await services.read(lambda connection: services.history.points(connection, name, hours, now()))
     return PoolHistory(jackpot=name, hours=hours, points=[HistoryPoint(**point._asdict()) for point in points])
 
 
 @router.get("/jackpots/{jackpot}/hits")
 async def hits(
-    jackpot: JackpotPath, _caller: Auditor, floor: At, hours: Annotated[int, Query(ge=1, le=MOST_HOURS)] = 24
+    jackpot: JackpotPath, _caller: Auditor, services: At, hours: Annotated[int, Query(ge=1, le=MAX_HOURS)] = 24
 ) -> HitCounts:
     """How often each hand has won over the last hours."""
-    name = floor.desk(jackpot).id
-    found = await floor.read(lambda connection: queries.hits(connection, name, in_seconds(-3_600 * hours)))
-    won, prizes = {row["hand"]: row for row in found}, prize_table(floor.state(name).instrument)
+    name = services.service(jackpot).id
+    found = await services.read(lambda connection: queries.hits(connection, name, in_seconds(-3_600 * hours)))
+    won, prizes = {row["hand"]: row for row in found}, prize_table(services.state(name).instrument)
     none = {"prizes": 0, "amount_cents": 0}
     hands = [Hits(**{"hand": hand, **none, **won.get(hand, {})}) for hand in (*prizes.percent, *prizes.fixed_cents)]
     return HitCounts(jackpot=name, hours=hours, hands=hands)
@@ -175,16 +175,16 @@ async def hits(
 async def odds(  # noqa: PLR0913 - one for each figure that may be asked about
     *,
     _caller: Auditor,
-    floor: At,
+    services: At,
     jackpot: JackpotQuery = None,
-    meter_cents: Annotated[int | None, Query(ge=0, le=MOST_POOL_CENTS, description="else the present meter")] = None,
-    wager_cents: Annotated[int | None, Query(ge=1, le=MOST_WAGER_CENTS)] = None,
+    meter_cents: Annotated[int | None, Query(ge=0, le=MAX_POOL_CENTS, description="else the present meter")] = None,
+    wager_cents: Annotated[int | None, Query(ge=1, le=MAX_WAGER_CENTS)] = None,
     jackpot_bps: Annotated[int | None, Query(ge=0, le=WHOLE_BPS)] = None,
-    reset_cents: Annotated[int | None, Query(ge=0, le=MOST_POOL_CENTS)] = None,
+    reset_cents: Annotated[int | None, Query(ge=0, le=MAX_POOL_CENTS)] = None,
     fixed_prizes_from: FixedFrom | None = None,
 ) -> Odds:
     """Odds and solvency of a jackpot; what is named stands in place of its configuration: what a change would do."""
-    state = floor.state(floor.meant(jackpot))
+    state = services.state(services.meant(jackpot))
     present = state.config
     asked = Configuration(
         wager_cents=present.wager_cents if wager_cents is None else wager_cents,
@@ -193,7 +193,7 @@ async def odds(  # noqa: PLR0913 - one for each figure that may be asked about
         fixed_prizes_from=fixed_prizes_from or present.fixed_prizes_from,
     )
     at_meter = state.meter_cents if meter_cents is None else meter_cents
-    return Odds(**await floor.compute(lambda: _odds(state, asked, at_meter)))
+    return Odds(**await services.compute(lambda: _odds(state, asked, at_meter)))
 
 
 def _odds(state: Jackpot, asked: Configuration, meter_cents: int) -> dict[str, Any]:
@@ -205,6 +205,6 @@ def _odds(state: Jackpot, asked: Configuration, meter_cents: int) -> dict[str, A
     return {"rules": rules, "chart": chart, **hand_figures(load(rules)), **figures}
 
 
-def _meter(floor: Floor, jackpot: str) -> dict[str, Any]:
-    announcer = floor.desk(jackpot).announcer
-    return views.meter(announcer.jackpot, announcer.mark, now(), store_failed=announcer.store_failed)
+def _meter(services: WebServices, jackpot: str) -> dict[str, Any]:
+    committed = services.service(jackpot).committed
+    return views.meter(committed, now())

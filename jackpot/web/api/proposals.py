@@ -8,8 +8,8 @@ from pydantic import Field
 
 from jackpot.core import commands as core
 from jackpot.core.state import Jackpot, Proposal
-from jackpot.web.api.access import Act
-from jackpot.web.api.kinds import Body, Reason, Told
+from jackpot.web.api.permissions import Act
+from jackpot.web.api.schemas import Body, Told, WagerRejection
 from jackpot.web.problems import Problem
 
 Kind = Literal["config", "adjustment", "retirement"]
@@ -29,7 +29,7 @@ class ToldProposal(Told):
 class Withdrawal(Body):
     """Why a proposal goes off the list."""
 
-    reason: Reason
+    reason: WagerRejection
 
 
 class Proposed(Told):
@@ -60,7 +60,7 @@ async def withdraw(kind: Kind, jackpot: str, number: int, body: Withdrawal, act:
 
 def _require_kind(kind: Kind, jackpot: str, number: int, act: Act) -> None:
     """Whoever approves an adjustment must know that it is one; what waits no more may be a repeat, and is left."""
-    waiting = act.floor.state(jackpot).proposals.get(number)
+    waiting = act.services.state(jackpot).proposals.get(number)
     if waiting is not None and waiting.kind != kind:
         raise Problem(404, "unknown_proposal", f"proposal {number} is no {kind}: it is a proposed {waiting.kind}")
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from fastapi import APIRouter
 
 from jackpot.core import commands as core
-from jackpot.web.api.access import At, Auditor, ByManager
-from jackpot.web.api.kinds import Body, Cents, Id, JackpotPath, JackpotQuery, ProposalPath, Reason, Told
+from jackpot.web.api.permissions import At, Auditor, ByManager
 from jackpot.web.api.proposals import Proposed, ToldProposal, Withdrawal, Withdrawn, approve, told, withdraw
+from jackpot.web.api.schemas import Body, Cents, Id, JackpotPath, JackpotQuery, ProposalPath, Told, WagerRejection
 
 router = APIRouter(prefix="/api/v1", tags=["retirements"])
 
@@ -25,7 +25,7 @@ class RetirementWish(Body):
 
     jackpot: Id
     heir: Id
-    reason: Reason
+    reason: WagerRejection
 
 
 class RetirementApproved(Told):
@@ -36,16 +36,16 @@ class RetirementApproved(Told):
 
 
 @router.get("/retirements")
-async def retirements(_caller: Auditor, floor: At, jackpot: JackpotQuery = None) -> Retirements:
+async def retirements(_caller: Auditor, services: At, jackpot: JackpotQuery = None) -> Retirements:
     """Whether a jackpot has ended, or is proposed to."""
-    state = floor.state(floor.meant(jackpot))
+    state = services.state(services.meant(jackpot))
     return Retirements(jackpot=state.id, retired=state.retired, proposals=told(state, "retirement"))
 
 
 @router.post("/retirements")
 async def propose_retirement(body: RetirementWish, act: ByManager) -> Proposed:
     """Propose that a jackpot ends; another manager approves it."""
-    act.floor.desk(body.heir)
+    act.services.service(body.heir)
     return Proposed(**await act.at_jackpot(core.ProposeRetirement, body.jackpot, body.heir, body.reason))
 
 

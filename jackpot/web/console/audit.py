@@ -11,12 +11,12 @@ from fastapi.responses import HTMLResponse
 
 from jackpot.core.commands import DEVICES
 from jackpot.core.events import EventType
-from jackpot.core.site import SiteEventType
-from jackpot.store.chain import SITE
-from jackpot.web.api import trail
-from jackpot.web.api.kinds import Before, Paged
-from jackpot.web.console.asked import PAGE_ROWS, Filter, address
-from jackpot.web.console.frame import Visit, Visiting
+from jackpot.core.site.events import SiteEventType
+from jackpot.store.hash_chain import SITE
+from jackpot.web.api import audit as api
+from jackpot.web.api.schemas import Before, Paged
+from jackpot.web.console.layout import Visit, Visiting
+from jackpot.web.console.query_params import PAGE_ROWS, Filter, address
 from jackpot.web.console.sentences import event_name, moves, pretty, sentence
 from jackpot.web.problems import Problem
 
@@ -40,13 +40,13 @@ async def audit(  # noqa: PLR0913 - one for each filter
     """Search the trail."""
     if chain is not None and chain != SITE:
         visit.look_at(chain)
-    jackpot = visit.jackpot if visit.floor.desks else None
+    jackpot = visit.jackpot if visit.services.jackpots else None
     searched = chain or jackpot or SITE
     asked = {"since": since, "until": until, "type": type, "table": table, "actor": actor}
     try:
         found, problem = await _search(visit, searched, asked, before), None
     except Problem as wrong:
-        found, problem = Paged[trail.ToldEvent](rows=[], before=None), wrong.detail
+        found, problem = Paged[api.ToldEvent](rows=[], before=None), wrong.detail
     return visit.show(
         "console/audit.html",
         status=422 if problem else 200,
@@ -67,10 +67,10 @@ async def audit(  # noqa: PLR0913 - one for each filter
     )
 
 
-async def _search(visit: Visit, chain: str, asked: dict[str, str | None], before: int | None) -> Paged[trail.ToldEvent]:
-    return await trail.audit(
+async def _search(visit: Visit, chain: str, asked: dict[str, str | None], before: int | None) -> Paged[api.ToldEvent]:
+    return await api.audit(
         _caller=visit.caller,
-        floor=visit.floor,
+        services=visit.services,
         chain=chain,
         since=_moment(visit, asked["since"]),
         until=_moment(visit, asked["until"]),
@@ -97,7 +97,7 @@ def _clock(visit: Visit, text: str) -> str:
     """What a clock at the site shows at a moment; nothing where it is none, or beyond all calendars there."""
     told = _read(visit, text)
     try:
-        shown = told and told.astimezone(ZoneInfo(visit.floor.zone)).replace(tzinfo=None)
+        shown = told and told.astimezone(ZoneInfo(visit.services.zone)).replace(tzinfo=None)
     except OverflowError:
         return ""
     return shown.isoformat(timespec="seconds") if shown else ""
@@ -108,7 +108,7 @@ def _read(visit: Visit, text: str) -> datetime | None:
         told = datetime.fromisoformat(text)
     except ValueError:
         return None
-    return told if told.tzinfo else told.replace(tzinfo=ZoneInfo(visit.floor.zone))
+    return told if told.tzinfo else told.replace(tzinfo=ZoneInfo(visit.services.zone))
 
 
 def _kinds(chain: str) -> list[tuple[str, str]]:
@@ -119,9 +119,9 @@ def _kinds(chain: str) -> list[tuple[str, str]]:
 
 def _choices(visit: Visit) -> dict[str, Any]:
     """What can be chosen in the filters."""
-    site = visit.floor.site
+    site = visit.services.site
     return {
-        "chains": [*sorted(visit.floor.desks), SITE],
+        "chains": [*sorted(visit.services.jackpots), SITE],
         "tables": sorted(site.tables),
         "actors": [*sorted(site.operators), *sorted(DEVICES)],
     }
@@ -129,6 +129,6 @@ def _choices(visit: Visit) -> dict[str, Any]:
 
 async def _verification(visit: Visit, chain: str) -> dict[str, Any]:
     """What the last verification of each chain found, and the newest checkpoints of this one."""
-    verified = await trail.verified(visit.caller, visit.floor)
-    signed = await trail.checkpoints(visit.caller, visit.floor, chain=chain, limit=CHECKPOINTS_SHOWN)
+    verified = await api.verified(visit.caller, visit.services)
+    signed = await api.checkpoints(visit.caller, visit.services, chain=chain, limit=CHECKPOINTS_SHOWN)
     return {"verified": {row.chains[0].chain: row for row in verified}, "checkpoints": signed.rows}

@@ -7,11 +7,11 @@ from typing import Any, Final
 from fastapi import APIRouter
 from fastapi.responses import HTMLResponse
 
-from jackpot.core.changes import MOVABLE
+from jackpot.core.administration import MOVABLE
 from jackpot.core.ledger import Account
 from jackpot.web.api import adjustments, configs, pools, retirements
-from jackpot.web.console.frame import Visiting
-from jackpot.web.words import account_name, hand_name, money, share
+from jackpot.web.console.layout import Visiting
+from jackpot.web.formatting import account_name, hand_name, money, share
 from rules.odds import prize_table
 from rules.prizes import FixedFrom
 
@@ -33,16 +33,16 @@ async def changes(visit: Visiting) -> HTMLResponse:
     """What is in force, what waits, and what can be proposed."""
     jackpot, state = visit.jackpot, visit.board.jackpot
     prizes = prize_table(state.instrument)
-    found = await configs.configs(visit.caller, visit.floor, jackpot)
+    found = await configs.configs(visit.caller, visit.services, jackpot)
     return visit.show(
         "console/changes.html",
         state=state,
         configs=found,
         present=next(version for version in found.versions if version.in_force),
-        adjustments=await adjustments.adjustments(visit.caller, visit.floor, jackpot),
-        retirements=await retirements.retirements(visit.caller, visit.floor, jackpot),
-        odds=await pools.odds(_caller=visit.caller, floor=visit.floor, jackpot=jackpot),
-        heirs=[name for name in sorted(visit.floor.desks) if name != jackpot],
+        adjustments=await adjustments.adjustments(visit.caller, visit.services, jackpot),
+        retirements=await retirements.retirements(visit.caller, visit.services, jackpot),
+        odds=await pools.odds(_caller=visit.caller, services=visit.services, jackpot=jackpot),
+        heirs=[name for name in sorted(visit.services.jackpots) if name != jackpot],
         prizes=(*prizes.percent, *prizes.fixed_cents),
         sources=[source.value for source in FixedFrom],
         accounts=[account.value for account in MOVABLE],

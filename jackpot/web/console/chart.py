@@ -13,7 +13,7 @@ LEFT: Final = 96
 RIGHT: Final = 24
 TOP: Final = 16
 BOTTOM: Final = 34
-MOST_TICKS: Final = 7
+MAX_TICKS: Final = 7
 LABEL_HEIGHT: Final = 18
 HALF_LETTER: Final = 4
 _TENTHS: Final = 10
@@ -106,7 +106,7 @@ def money_axis_from_nothing(high: int, per_dollar: int = 100, most_ticks: int = 
 def time_axis(start: datetime, end: datetime, zone: tzinfo) -> Axis:
     """An axis of milliseconds, with ticks at round moments of this zone's clocks."""
     seconds = (end - start).total_seconds()
-    step = next((step for step in _TIME_STEPS if seconds / step <= MOST_TICKS), _TIME_STEPS[-1])
+    step = next((step for step in _TIME_STEPS if seconds / step <= MAX_TICKS), _TIME_STEPS[-1])
     moment = start.astimezone(zone).replace(hour=0, minute=0, second=0, microsecond=0)
     ticks = []
     while (at := milliseconds(moment)) <= milliseconds(end):

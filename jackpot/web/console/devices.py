@@ -7,9 +7,10 @@ from typing import Any
 from fastapi import APIRouter
 from fastapi.responses import HTMLResponse
 
-from jackpot.web.api import equipment, play
-from jackpot.web.console.frame import Visit, Visiting
-from jackpot.web.pages import page
+from jackpot.web.api import devices as api
+from jackpot.web.api import play
+from jackpot.web.console.layout import Visit, Visiting
+from jackpot.web.templates import page
 
 router = APIRouter(include_in_schema=False)
 
@@ -23,15 +24,17 @@ async def devices(visit: Visiting) -> HTMLResponse:
 @router.get("/devices/now")
 async def now(visit: Visiting) -> HTMLResponse:
     """What changes on it, for a page that is looked at."""
-    return page("console/devices_now.html", jackpot=visit.jackpot, zone=visit.floor.zone, **await _found(visit))
+    return page("console/devices_now.html", jackpot=visit.jackpot, zone=visit.services.zone, **await _found(visit))
 
 
 async def _found(visit: Visit) -> dict[str, Any]:
-    name, caller, floor = visit.jackpot, visit.caller, visit.floor
-    (heard,) = await equipment.devices(caller, floor, name)
-    kept = await equipment.quarantine(caller, floor)
+    name, caller, services = visit.jackpot, visit.caller, visit.services
+    (heard,) = await api.devices(caller, services, name)
+    kept = await api.quarantine(caller, services)
     return {
-        "tables": [await play.one_table(row.table, caller, floor) for row in await play.tables(caller, floor, name)],
+        "tables": [
+            await play.one_table(row.table, caller, services) for row in await play.tables(caller, services, name)
+        ],
         "displays": heard.displays,
         "meter_cents": visit.board.jackpot.meter_cents,
         "quarantine": [message for message in kept if message.jackpot == name],

@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 from jackpot.core.state import PayoutStatus, Phase, Table
-from jackpot.web.live import Board, Live, Subject
-from jackpot.web.pages import rendered
-from jackpot.wire import views
+from jackpot.engine import views
+from jackpot.web.live_view import JackpotView, LiveView, Subject
+from jackpot.web.templates import rendered
 
 KINDS = ("bar", "card", "lamps", "pending", "waiting", "wins")
 """What the console's pages hear; `wins` only tells them that a list of prizes is old."""
 
 
-def install(live: Live) -> None:
+def install(live: LiveView) -> None:
     """Have these fragments of every jackpot."""
     live.add("bar", bar, (Subject.ANYTHING, Subject.STATUS))
     live.add("pending", pending, (Subject.WINS, Subject.TABLES))
@@ -21,10 +21,10 @@ def install(live: Live) -> None:
     live.add_for_tables("card", card)
 
 
-def bar(board: Board) -> str:
+def bar(board: JackpotView) -> str:
     """The figures at the top of every page."""
     jackpot = board.jackpot
-    meter = views.meter(jackpot, board.mark, "", store_failed=board.store_failed)
+    meter = views.meter(board.committed, "")
     return rendered(
         "console/bar.html",
         jackpot=jackpot,
@@ -36,12 +36,12 @@ def bar(board: Board) -> str:
     )
 
 
-def pending(board: Board) -> str:
+def pending(board: JackpotView) -> str:
     """Prizes that await confirmation, with their cards."""
     return rendered("console/pending.html", rounds=_pending(board))
 
 
-def waiting(board: Board) -> str:
+def waiting(board: JackpotView) -> str:
     """All that waits for somebody: prizes to confirm, suspended tables, proposals.
 
     It also tells how many proposals there were: one that was made and approved between two looks changes pages, too.
@@ -59,7 +59,7 @@ def waiting(board: Board) -> str:
     )
 
 
-def _pending(board: Board) -> list[dict[str, Any]]:
+def _pending(board: JackpotView) -> list[dict[str, Any]]:
     return [
         {
             "table": table.id,
@@ -72,7 +72,7 @@ def _pending(board: Board) -> list[dict[str, Any]]:
     ]
 
 
-def card(board: Board, table: Table) -> str:
+def card(board: JackpotView, table: Table) -> str:
     """One table: its round, its boxes and their lamps."""
     playing = table.round if table.phase is not Phase.IDLE else None
     boxes = [
@@ -97,11 +97,11 @@ def card(board: Board, table: Table) -> str:
     )
 
 
-def _tables(board: Board) -> list[Table]:
+def _tables(board: JackpotView) -> list[Table]:
     return [table for table in board.jackpot.tables.values() if not table.unlinked]
 
 
-def _state(board: Board, state: str) -> str:
+def _state(board: JackpotView, state: str) -> str:
     if board.store_failed:
         return "store"
     return state if state != "live" or board.connected else "broker"

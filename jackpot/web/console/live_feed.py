@@ -7,10 +7,10 @@ from typing import Annotated
 from fastapi import APIRouter, Header
 from starlette.responses import Response
 
+from jackpot.web.authentication import FEED
 from jackpot.web.console.fragments import KINDS
-from jackpot.web.console.frame import Visiting
-from jackpot.web.door import FEED
-from jackpot.web.feed import Feed
+from jackpot.web.console.layout import Visiting
+from jackpot.web.sse import Feed
 
 router = APIRouter(include_in_schema=False)
 

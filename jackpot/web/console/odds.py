@@ -8,12 +8,12 @@ from typing import Annotated, Any, Final, NamedTuple
 from fastapi import APIRouter, Query
 from fastapi.responses import HTMLResponse
 
-from jackpot.core.changes import MOST_POOL_CENTS, MOST_WAGER_CENTS
+from jackpot.core.administration import MAX_POOL_CENTS, MAX_WAGER_CENTS
 from jackpot.web.api import pools as api
 from jackpot.web.console import chart
 from jackpot.web.console.amounts import NotUnderstood, hundredths, plain
-from jackpot.web.console.frame import Visit, Visiting
-from jackpot.web.words import money, share
+from jackpot.web.console.layout import Visit, Visiting
+from jackpot.web.formatting import money, share
 from rules.instruments import find
 from rules.odds import prize_table
 from rules.odds.figures import decimal
@@ -37,10 +37,10 @@ class Field(NamedTuple):
 
 
 FIELDS: Final = (
-    Field("meter", "meter_cents", "Meter", "dollars", 0, MOST_POOL_CENTS),
-    Field("wager", "wager_cents", "Wager", "dollars", 1, MOST_WAGER_CENTS),
+    Field("meter", "meter_cents", "Meter", "dollars", 0, MAX_POOL_CENTS),
+    Field("wager", "wager_cents", "Wager", "dollars", 1, MAX_WAGER_CENTS),
     Field("split", "jackpot_bps", "To the jackpot pool", "per cent", 0, WHOLE_BPS),
-    Field("reset", "reset_cents", "Reset", "dollars", 0, MOST_POOL_CENTS),
+    Field("reset", "reset_cents", "Reset", "dollars", 0, MAX_POOL_CENTS),
 )
 
 Written = Annotated[str, Query(max_length=40)]
@@ -61,9 +61,9 @@ async def odds(  # noqa: PLR0913 - one for each field of the form
     asked, problems = _read(written)
     source = next((one for one in FixedFrom if one.value == prizes_from), None)
     told = await api.odds(
-        _caller=visit.caller, floor=visit.floor, jackpot=visit.jackpot, fixed_prizes_from=source, **asked
+        _caller=visit.caller, services=visit.services, jackpot=visit.jackpot, fixed_prizes_from=source, **asked
     )
-    state = visit.floor.state(visit.jackpot)
+    state = visit.services.state(visit.jackpot)
     return visit.show(
         "console/odds.html",
         status=422 if problems else 200,
@@ -93,7 +93,7 @@ def _read(written: dict[str, str]) -> tuple[dict[str, int | None], dict[str, str
 
 
 def _form(visit: Visit, written: dict[str, str], problems: dict[str, str]) -> list[dict[str, Any]]:
-    state = visit.floor.state(visit.jackpot)
+    state = visit.services.state(visit.jackpot)
     present = {"meter_cents": state.meter_cents, **state.config._asdict()}
     return [
         {

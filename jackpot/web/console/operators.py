@@ -10,9 +10,9 @@ from fastapi.responses import HTMLResponse
 from jackpot.clock import in_days, now
 from jackpot.core.commands import Role
 from jackpot.tokens import DAYS
-from jackpot.web.api import people
-from jackpot.web.console.frame import Visiting
-from jackpot.web.pages import page
+from jackpot.web.api import operators as api
+from jackpot.web.console.layout import Visiting
+from jackpot.web.templates import page
 
 router = APIRouter(include_in_schema=False)
 
@@ -33,8 +33,8 @@ class Person(NamedTuple):
 @router.get("/operators")
 async def operators(visit: Visiting) -> HTMLResponse:
     """Everybody, those without access last."""
-    known = await people.operators(visit.caller, visit.floor)
-    waiting = await people.proposals(visit.caller, visit.floor)
+    known = await api.operators(visit.caller, visit.services)
+    waiting = await api.proposals(visit.caller, visit.services)
     own, at, soon = visit.caller.operator, now(), in_days(SOON_DAYS)
     everybody = [_person(told, own.name, at, soon) for told in known]
     return visit.show(
@@ -50,16 +50,16 @@ async def operators(visit: Visiting) -> HTMLResponse:
 @router.get("/operators/waiting")
 async def waiting(visit: Visiting) -> HTMLResponse:
     """Who waits for a second manager, for a page that is looked at."""
-    found = await people.proposals(visit.caller, visit.floor)
+    found = await api.proposals(visit.caller, visit.services)
     return page("console/people_waiting.html", jackpot=visit.jackpot, people=found)
 
 
-def _person(told: people.ToldOperator, own: str, at: str, soon: str) -> Person:
+def _person(told: api.ToldOperator, own: str, at: str, soon: str) -> Person:
     renewal = "none" if not told.active else "own" if told.name == own else _renewal(told.role)
     return Person(told.name, told.role.value, told.active, told.expires_at, _token(told, at, soon), renewal)
 
 
-def _token(told: people.ToldOperator, at: str, soon: str) -> str:
+def _token(told: api.ToldOperator, at: str, soon: str) -> str:
     if not told.active:
         return "none"
     ends = told.expires_at or "9999"

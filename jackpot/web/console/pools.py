@@ -10,13 +10,13 @@ from fastapi import APIRouter, Query
 from fastapi.responses import HTMLResponse
 
 from jackpot.core.ledger import Account
-from jackpot.store.history import MOST_HOURS
+from jackpot.store.pool_history import MAX_HOURS
 from jackpot.web.api import configs, play
 from jackpot.web.api import pools as api
 from jackpot.web.console import chart
-from jackpot.web.console.frame import Visit, Visiting
-from jackpot.web.pages import page
-from jackpot.web.words import local, money
+from jackpot.web.console.layout import Visit, Visiting
+from jackpot.web.formatting import local, money
+from jackpot.web.templates import page
 
 SPANS: Final = ((1, "1 hour"), (24, "24 hours"), (7 * 24, "7 days"), (30 * 24, "30 days"))
 SHOWN_WINS: Final = 10
@@ -31,7 +31,7 @@ ACCOUNTS: Final = {
 }
 """What each account is, in the order that people ask for."""
 
-Hours = Annotated[int, Query(ge=1, le=MOST_HOURS)]
+Hours = Annotated[int, Query(ge=1, le=MAX_HOURS)]
 
 router = APIRouter(include_in_schema=False)
 
@@ -46,16 +46,16 @@ async def pools(visit: Visiting, hours: Hours = 1) -> HTMLResponse:
 async def figures(visit: Visiting, hours: Hours = 1) -> HTMLResponse:
     """What changes on it, for a page that is looked at."""
     return page(
-        "console/pools_figures.html", jackpot=visit.jackpot, zone=visit.floor.zone, **await _figures(visit, hours)
+        "console/pools_figures.html", jackpot=visit.jackpot, zone=visit.services.zone, **await _figures(visit, hours)
     )
 
 
 async def _figures(visit: Visit, hours: int) -> dict[str, Any]:
-    name, caller, floor = visit.jackpot, visit.caller, visit.floor
-    told = await configs.configs(caller, floor, name)
-    history = await api.history(name, caller, floor, hours)
-    wins = await play.wins(_caller=caller, floor=floor, jackpot=name, limit=SHOWN_WINS)
-    pools = await api.one(name, caller, floor)
+    name, caller, services = visit.jackpot, visit.caller, visit.services
+    told = await configs.configs(caller, services, name)
+    history = await api.history(name, caller, services, hours)
+    wins = await play.wins(_caller=caller, services=services, jackpot=name, limit=SHOWN_WINS)
+    pools = await api.one(name, caller, services)
     points = _since_the_beginning(history.points)
     return {
         "hours": hours,
@@ -64,8 +64,8 @@ async def _figures(visit: Visit, hours: int) -> dict[str, Any]:
         "accounts": [(account.value, text, pools.balances[account]) for account, text in ACCOUNTS.items()],
         "config": next(version for version in told.versions if version.in_force),
         "wins": wins.rows[:SHOWN_WINS],
-        "hits": await api.hits(name, caller, floor, hours),
-        "charts": [_chart(which, points, history.points, floor.zone) for which in ("meter", "reserve")],
+        "hits": await api.hits(name, caller, services, hours),
+        "charts": [_chart(which, points, history.points, services.zone) for which in ("meter", "reserve")],
         "moments": _moments(points),
     }
 

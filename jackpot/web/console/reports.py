@@ -11,9 +11,9 @@ from fastapi.responses import HTMLResponse
 
 from jackpot import clock
 from jackpot.store import reports as store
-from jackpot.web.api import daily
-from jackpot.web.console.asked import Filter
-from jackpot.web.console.frame import Visiting
+from jackpot.web.api import reports as api
+from jackpot.web.console.layout import Visiting
+from jackpot.web.console.query_params import Filter
 from jackpot.web.problems import Problem
 
 router = APIRouter(include_in_schema=False)
@@ -34,9 +34,9 @@ LINES: Final = (
 @router.get("/reports")
 async def reports(visit: Visiting, request: Request, day: Filter = None) -> HTMLResponse:
     """One day's report of every jackpot."""
-    today = store.today(visit.floor.zone)
+    today = store.today(visit.services.zone)
     try:
-        rows = await daily.daily(request=request, _caller=visit.caller, floor=visit.floor, day=day, form="json")
+        rows = await api.daily(request=request, _caller=visit.caller, services=visit.services, day=day, form="json")
         problem = None
     except Problem as wrong:
         rows, problem = [], wrong.detail

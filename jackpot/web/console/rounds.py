@@ -8,10 +8,10 @@ from fastapi import APIRouter, Query
 from fastapi.responses import HTMLResponse
 
 from jackpot.web.api import play
-from jackpot.web.api.kinds import Before, RoundPath, TablePath
-from jackpot.web.console.asked import EMPTY, PAGE_ROWS, Filter, address
+from jackpot.web.api.schemas import Before, RoundPath, TablePath
 from jackpot.web.console.fragments import card
-from jackpot.web.console.frame import Visit, Visiting
+from jackpot.web.console.layout import Visit, Visiting
+from jackpot.web.console.query_params import EMPTY, PAGE_ROWS, Filter, address
 from jackpot.web.console.sentences import sentence
 
 router = APIRouter(include_in_schema=False)
@@ -24,7 +24,7 @@ async def rounds(visit: Visiting, table: Filter = None, outcome: Outcome = None,
     """Rounds, the newest first."""
     found = await play.rounds(
         _caller=visit.caller,
-        floor=visit.floor,
+        services=visit.services,
         jackpot=visit.jackpot,
         table=table,
         outcome=outcome,
@@ -44,8 +44,8 @@ async def rounds(visit: Visiting, table: Filter = None, outcome: Outcome = None,
 @router.get("/rounds/{table}/{number}")
 async def one_round(visit: Visiting, table: TablePath, number: RoundPath) -> HTMLResponse:
     """One round, with what a supervisor can do about it."""
-    visit.look_at(visit.floor.jackpot_of(table))
-    found = await play.one_round(table, number, visit.caller, visit.floor)
+    visit.look_at(visit.services.jackpot_of(table))
+    found = await play.one_round(table, number, visit.caller, visit.services)
     return visit.show(
         "console/round.html",
         round=found,

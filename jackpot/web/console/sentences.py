@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
 from jackpot.core.events import EventType
-from jackpot.core.site import SiteEventType
-from jackpot.web.api.trail import ToldEvent
-from jackpot.web.words import account_name, card_face, cause, hand_name, money, share
+from jackpot.core.site.events import SiteEventType
+from jackpot.web.api.audit import ToldEvent
+from jackpot.web.formatting import account_name, card_face, cause, hand_name, money, share
 
 Data = Mapping[str, Any]
 

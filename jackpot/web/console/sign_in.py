@@ -8,8 +8,8 @@ from typing import Final
 from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse
 
-from jackpot.web.floor import floor_of
-from jackpot.web.pages import page
+from jackpot.web.services import services_of
+from jackpot.web.templates import page
 
 OWN_PATH: Final = re.compile(r"/(?!/)[^\\\x00-\x1f\x7f]*")
 """A path on this very host: browsers take a backslash for a slash, and leave out tabs and the ends of lines."""
@@ -22,5 +22,9 @@ async def sign_in(request: Request, ended: str = "", next: str = "/") -> HTMLRes
     """Ask for the operator's token."""
     back = next if OWN_PATH.fullmatch(next) else "/"
     return page(
-        "console/sign_in.html", ended=bool(ended), back=back, site=floor_of(request).name, version=request.app.version
+        "console/sign_in.html",
+        ended=bool(ended),
+        back=back,
+        site=services_of(request).name,
+        version=request.app.version,
     )

@@ -9,9 +9,9 @@ from fastapi.responses import HTMLResponse
 
 from jackpot.core.state import Phase, Table
 from jackpot.web.api import play
-from jackpot.web.api.kinds import TablePath
+from jackpot.web.api.schemas import TablePath
 from jackpot.web.console.fragments import card
-from jackpot.web.console.frame import Visiting
+from jackpot.web.console.layout import Visiting
 
 router = APIRouter(include_in_schema=False)
 
@@ -21,12 +21,12 @@ LAST_ROUNDS: Final = 10
 @router.get("/tables/{table}")
 async def one_table(visit: Visiting, table: TablePath) -> HTMLResponse:
     """One table, linked or not any more."""
-    visit.look_at(visit.floor.jackpot_of(table))
+    visit.look_at(visit.services.jackpot_of(table))
     known = visit.board.jackpot.tables.get(table)
     linked = known is not None and not known.unlinked
-    found = await play.one_table(table, visit.caller, visit.floor) if linked else None
+    found = await play.one_table(table, visit.caller, visit.services) if linked else None
     rounds = await play.rounds(
-        _caller=visit.caller, floor=visit.floor, jackpot=visit.jackpot, table=table, limit=LAST_ROUNDS
+        _caller=visit.caller, services=visit.services, jackpot=visit.jackpot, table=table, limit=LAST_ROUNDS
     )
     return visit.show(
         "console/table.html",

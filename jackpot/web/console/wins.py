@@ -9,10 +9,10 @@ from fastapi.responses import HTMLResponse
 
 from jackpot.core.state import PayoutStatus
 from jackpot.web.api import play
-from jackpot.web.api.kinds import Before
-from jackpot.web.console.asked import EMPTY, PAGE_ROWS, Filter, address
+from jackpot.web.api.schemas import Before
 from jackpot.web.console.fragments import pending
-from jackpot.web.console.frame import Visiting
+from jackpot.web.console.layout import Visiting
+from jackpot.web.console.query_params import EMPTY, PAGE_ROWS, Filter, address
 
 router = APIRouter(include_in_schema=False)
 
@@ -27,7 +27,7 @@ async def wins(
     """What waits, and the prizes of one status or table, the newest first."""
     found = await play.wins(
         _caller=visit.caller,
-        floor=visit.floor,
+        services=visit.services,
         jackpot=visit.jackpot,
         table=table,
         status=status,

@@ -1,0 +1,235 @@
+"""One running jackpot: its journal and writer, the committed state, and the equipment of its tables.
+
+The writer calls back from its own thread; `_in_loop` is the one place where that crosses over to the event loop's
+thread, in which everything else here happens. `enqueue` and `submit` are the way back.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from concurrent.futures import Future
+from functools import partial
+from typing import Any, Final, NamedTuple, TypeVar
+
+import structlog
+
+from jackpot import metrics
+from jackpot.clock import earlier, in_seconds, now
+from jackpot.core.commands import Command, Identified, ReportMalfunction
+from jackpot.core.events import EventType
+from jackpot.core.results import Decision
+from jackpot.core.state import Jackpot
+from jackpot.engine.committed_state import CommittedState, NumberedEvents, Position
+from jackpot.engine.equipment import EquipmentMonitor, malfunctions_at_every_table
+from jackpot.engine.jackpot_metrics import JackpotMetrics
+from jackpot.engine.journal import Journal
+from jackpot.engine.quarantine import new_quarantine
+from jackpot.engine.round_ends import is_round_end
+from jackpot.engine.writer import Answer, CommittedBatch, Hooks, Reply, Writer, ignore_reply
+from jackpot.store import queries
+from jackpot.store.errors import Rejected, StoreError, Unreachable
+
+CHECK_SECONDS: Final = 1.0
+RECENT_SECONDS: Final = 60.0
+"""Prizes changed this shortly before the last event may not have been published."""
+STALE_SECONDS: Final = 3_600.0
+"""Prizes older than this are not published again: no display would still celebrate them."""
+
+log = structlog.get_logger()
+T = TypeVar("T")
+
+
+class RecentWins(NamedTuple):
+    """Rows of prizes from before this controller began: pending ones, and others that may not have been published."""
+
+    pending: list[dict[str, Any]]
+    changed: list[dict[str, Any]]
+
+
+class JackpotService:
+    """Owns a jackpot's journal while it runs; ends by itself only when another controller has taken over."""
+
+    def __init__(
+        self,
+        journal: Journal,
+        checkpoint: Callable[[], object],
+        wake_notices: Callable[[], None] = lambda: None,
+    ) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._journal = journal
+        self._wake_notices, self._notices_seen = wake_notices, journal.notices_written
+        self.id = journal.jackpot.id
+        self.ended: asyncio.Future[StoreError] = self._loop.create_future()
+        self.committed = CommittedState(journal.jackpot, _position(journal))
+        self.quarantine = new_quarantine()
+        self.listening = asyncio.Event()
+        """Set once the jackpot's devices are listened to."""
+        self._writer = Writer(journal, checkpoint, self._hooks())
+        self.equipment = EquipmentMonitor(self.committed, self._writer.enqueue)
+        self._metrics = JackpotMetrics(self.committed, self.equipment, lambda: self._writer.waiting)
+        self.recent_wins = self._read_recent_wins()
+        self._metrics.measure()
+
+    # Commands in.
+
+    def enqueue(self, command: Command | Identified, reply: Reply) -> None:
+        """Carry out a command; `reply` is called in the loop's thread once it is durable."""
+        self._writer.enqueue(command, reply)
+
+    def submit(self, command: Command | Identified) -> Future[Decision]:
+        """Carry out a command; the future gives its decision once durable, or raises its refusal."""
+        return self._writer.submit(command)
+
+    @property
+    def waiting(self) -> int:
+        """How many commands wait for the writer."""
+        return self._writer.waiting
+
+    # From the writer's thread to the loop's.
+
+    def _hooks(self) -> Hooks:
+        return Hooks(
+            deliver=partial(self._in_loop, self._deliver),
+            failed=partial(self._in_loop, self._store_failed),
+            recovery=_store_malfunctions,
+            ended=partial(self._in_loop, self.end),
+        )
+
+    def _in_loop(self, act: Callable[[T], None], value: T) -> None:
+        self._loop.call_soon_threadsafe(act, value)
+
+    def _deliver(self, batch: CommittedBatch) -> None:
+        """Take in a durable batch: answers first, then what it changed."""
+        committed = self.committed
+        was_failing = committed.store_failed
+        committed.jackpot = batch.jackpot
+        committed.position = Position(batch.head.epoch, batch.head.seq)
+        committed.store_failed = was_failing and any(_is_unwritten(answer) for _, answer in batch.answers)
+        for reply, answer in batch.answers:
+            if isinstance(answer, StoreError):
+                log.error("command not carried out", jackpot=self.id, problem=str(answer))
+                metrics.ERRORS.labels(self.id, "command").inc()
+            reply(answer)
+        if batch.events:
+            self._follow_up(batch.events)
+            committed.notify_commit(batch.events)
+        if was_failing and not committed.store_failed:
+            committed.notify_status()
+        if self._journal.notices_written != self._notices_seen:
+            self._notices_seen = self._journal.notices_written
+            self._wake_notices()
+        self._metrics.count_batch(len(batch.answers), batch.seconds)
+
+    def _follow_up(self, events: NumberedEvents) -> None:
+        """Check the pads of new wagers, and count what ended."""
+        for _, event in events:
+            if event.type is EventType.WAGER_ACCEPTED:
+                if self.equipment.pads.is_offline(event.table or "", event.data["box"]):
+                    self.equipment.check_pads()
+            elif event.type is EventType.TABLE_SUSPENDED:
+                metrics.MALFUNCTIONS.labels(self.id, event.data["cause"]).inc()
+                log.warning("table suspended", jackpot=self.id, table=event.table, **event.data)
+            elif is_round_end(event):
+                outcome = "void" if event.type is EventType.ROUND_VOIDED else "played"
+                metrics.ROUNDS.labels(self.id, outcome).inc()
+
+    def _store_failed(self, error: StoreError) -> None:
+        log.error("store failed", jackpot=self.id, problem=str(error))
+        metrics.ERRORS.labels(self.id, "store").inc()
+        self.committed.store_failed = True
+        self.committed.notify_status()
+
+    # The lease.
+
+    def require_lease(self) -> None:
+        """Raise `Fenced` if another controller has taken over; this reads the store."""
+        self._journal.lease.require_held()
+
+    def release_lease(self) -> None:
+        """Clear the owner of the jackpot; this writes to the store."""
+        self._journal.lease.release()
+
+    def raise_epoch(self, seen_epoch: int, raised: Callable[[], None]) -> None:
+        """Continue above an epoch that was seen elsewhere; `raised` is called in the loop's thread afterwards."""
+        self._writer.between_batches(partial(self._raise_epoch, seen_epoch, raised))
+
+    def _raise_epoch(self, seen_epoch: int, raised: Callable[[], None]) -> None:
+        """In the writer's thread: raise the epoch, or end where another controller has the lease."""
+        lease = self._journal.lease
+        if lease.head.epoch > seen_epoch:
+            return
+        try:
+            lease.raise_epoch(seen_epoch)
+        except Unreachable:
+            again = partial(self.raise_epoch, seen_epoch, raised)
+            self._loop.call_soon_threadsafe(self._loop.call_later, CHECK_SECONDS, again)
+        else:
+            self._loop.call_soon_threadsafe(self._epoch_raised, lease.head.epoch, raised)
+
+    def _epoch_raised(self, epoch: int, raised: Callable[[], None]) -> None:
+        """Publish under the new epoch; the sequence number stays."""
+        self.committed.position = Position(epoch, self.committed.position.seq)
+        raised()
+        self.committed.notify_status()
+
+    # What the store knows from before.
+
+    def _read_recent_wins(self) -> RecentWins:
+        """Read pending wins and those that may not have been published."""
+        with self._journal.lease.database.reader() as connection:
+            pending = [row for row in queries.pending_wins(connection) if row["chain"] == self.id]
+            last = queries.last_moment(connection, self.id) or now()
+            since = max(earlier(last, RECENT_SECONDS), in_seconds(-STALE_SECONDS))
+            changed = queries.changed_wins(connection, self.id, since)
+        for row in pending:
+            self._metrics.set_pending_since(row["table_id"], row["round"], row["at"])
+        return RecentWins(pending, [row for row in changed if row not in pending])
+
+    def record_store_failures(self, failed_at: dict[str, int]) -> None:
+        """Record that the store failed to the end of an earlier controller, by table and seq of its retained state.
+
+        A table that a supervisor has resumed since stays resumed.
+        """
+        for report in _store_malfunctions(self.committed.jackpot):
+            seq = failed_at.get(report.table)
+            if seq is not None and not self._is_resumed(report.table, seq):
+                self._writer.enqueue(report, ignore_reply)
+
+    def _is_resumed(self, table: str, seq: int) -> bool:
+        with self._journal.lease.database.reader() as connection:
+            return queries.is_resumed_since(connection, self.id, table, seq)
+
+    # From start to stop.
+
+    async def run(self) -> None:
+        """Check equipment and measure until cancelled."""
+        while True:
+            await asyncio.sleep(CHECK_SECONDS)
+            self.equipment.check_displays()
+            self.equipment.check_pads()
+            self._metrics.measure()
+
+    def end(self, error: StoreError) -> None:
+        """End the service: the right to write is gone."""
+        log.error("no longer the owner", jackpot=self.id, problem=str(error))
+        if not self.ended.done():
+            self.ended.set_result(error)
+
+    def stop(self) -> None:
+        """Finish what waits and sign the head; this blocks until the writer's thread has ended."""
+        self._writer.stop()
+
+
+def _position(journal: Journal) -> Position:
+    return Position(journal.lease.head.epoch, journal.lease.head.seq)
+
+
+def _is_unwritten(answer: Answer) -> bool:
+    """Return True if a command was not carried out because of the store, not because of itself."""
+    return isinstance(answer, StoreError) and not isinstance(answer, Rejected)
+
+
+def _store_malfunctions(jackpot: Jackpot) -> list[ReportMalfunction]:
+    """Return what is written first when the store is back: it failed, at every table."""
+    return malfunctions_at_every_table(jackpot, "store", "the store did not answer", "store")

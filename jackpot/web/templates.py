@@ -1,0 +1,47 @@
+"""Pages: templates beside this module, filled in on the server, and the files they load."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Final
+
+from fastapi.responses import HTMLResponse
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from starlette.responses import Response
+from starlette.staticfiles import StaticFiles
+from starlette.types import Scope
+
+from jackpot.web import formatting
+
+_templates: Final = Environment(
+    loader=PackageLoader("jackpot.web"),
+    autoescape=True,
+    undefined=StrictUndefined,
+    trim_blocks=True,
+    lstrip_blocks=True,
+)
+for _name in formatting.__all__:
+    _templates.filters[_name] = getattr(formatting, _name)
+
+
+def rendered(template: str, /, **values: Any) -> str:  # noqa: ANN401 - each template's own
+    """A template filled in."""
+    return _templates.get_template(template).render(values)
+
+
+def page(template: str, /, status: int = 200, **values: Any) -> HTMLResponse:  # noqa: ANN401 - each template's own
+    """A page as it is answered."""
+    return HTMLResponse(rendered(template, **values), status)
+
+
+class Files(StaticFiles):
+    """Scripts, styles and pictures: browsers keep them, and ask each time whether they are still the same."""
+
+    def __init__(self) -> None:
+        super().__init__(directory=Path(__file__).parent / "static")
+
+    async def get_response(self, path: str, scope: Scope) -> Response:
+        """A file, with leave to keep it."""
+        response = await super().get_response(path, scope)
+        response.headers["Cache-Control"] = "no-cache"
+        return response

@@ -1,0 +1,257 @@
+"""A session with the broker that reconnects for ever and acknowledges messages only when told to.
+
+aiomqtt acknowledges a message on arrival, and its queue drops messages when full. Here each message goes straight to a
+callback, and is acknowledged when it is durable. Publishing does not wait: retained state is published again after
+every connect, and devices repeat until they are answered.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import socket
+import ssl
+import time
+from collections.abc import Awaitable, Callable
+from functools import partial
+from typing import Any, Final, NamedTuple
+from urllib.parse import unquote, urlsplit
+
+import aiomqtt
+import structlog
+from paho.mqtt.client import Client as Paho
+from paho.mqtt.packettypes import PacketTypes
+from paho.mqtt.properties import Properties
+
+from jackpot.wire.mqtt_transport import REFUSED, DeliveryCallback, MqttTransport, ReceivedMessage
+
+KEEPALIVE_SECONDS: Final = 10
+CONNECT_SECONDS: Final = 10
+FIRST_WAIT_SECONDS: Final = 0.2
+LONGEST_WAIT_SECONDS: Final = 10.0
+STEADY_SECONDS: Final = 5.0
+"""The wait before a reconnect grows until a connection lasts this long."""
+MAX_IN_FLIGHT: Final = 1_000
+MAX_EARLY: Final = 10_000
+SESSION_SECONDS: Final = 7 * 24 * 3600
+MQTT_5: Final = 5
+
+log = structlog.get_logger()
+
+
+class AddressError(ValueError):
+    """A broker address that cannot be parsed."""
+
+
+class Address(NamedTuple):
+    """The broker's address, credentials, TLS settings and protocol version."""
+
+    host: str
+    port: int
+    username: str | None = None
+    password: str | None = None
+    tls: ssl.SSLContext | None = None
+    version: int = 4
+
+    @classmethod
+    def of(cls, url: str, version: str = "3.1.1", ca_file: str = "") -> Address:
+        """Parse a URL: mqtt://host:1883 or mqtts://user:password@host:8883."""
+        parts = urlsplit(url)
+        ports = {"mqtt": 1883, "mqtts": 8883}
+        try:
+            port = parts.port or ports[parts.scheme]
+        except (KeyError, ValueError):
+            raise AddressError("the broker address is not valid: write mqtt://host:1883 or mqtts://…") from None
+        if not parts.hostname:
+            raise AddressError("the broker address has no host: write mqtt://host:1883")
+        name = unquote(parts.username) if parts.username else None
+        word = unquote(parts.password) if parts.password else None
+        tls = ssl.create_default_context(cafile=ca_file or None) if parts.scheme == "mqtts" else None
+        return cls(parts.hostname, port, name, word, tls, {"3.1.1": 4, "5": 5}[version])
+
+    @property
+    def shown(self) -> str:
+        """The address without its credentials."""
+        return f"{'mqtts' if self.tls else 'mqtt'}://{self.host}:{self.port}"
+
+
+class Will(NamedTuple):
+    """The message that the broker publishes when the connection is lost."""
+
+    topic: str
+    payload: bytes
+
+
+class MqttSession:
+    """One client id's connection, made again whenever it is lost."""
+
+    def __init__(  # noqa: PLR0913 - address, identity and callbacks
+        self,
+        address: Address,
+        client_id: str,
+        *,
+        will: Will | None = None,
+        on_message: Callable[[ReceivedMessage], None],
+        on_connect: Callable[[], Awaitable[None]],
+        before_connect: Callable[[], Awaitable[None]] | None = None,
+        on_lost: Callable[[], None] = lambda: None,
+        clean: bool = False,
+    ) -> None:
+        self._address = address
+        self._client_id = client_id
+        self._will = will
+        self._on_message = on_message
+        self._on_connect = on_connect
+        self._before_connect = before_connect
+        self._on_lost = on_lost
+        self._clean = clean
+        self._client: aiomqtt.Client | None = None
+        self._paho: Paho | None = None
+        self._transport: MqttTransport | None = None
+        self._connection = 0
+        self._early: list[ReceivedMessage] | None = None
+        self.connected = False
+
+    async def run(self) -> None:
+        """Stay connected until cancelled; each new connection begins with `on_connect`.
+
+        `before_connect` may block: connecting displaces another client with the same client id.
+        """
+        wait = FIRST_WAIT_SECONDS
+        while True:
+            if self._before_connect is not None:
+                await self._before_connect()
+            began = time.monotonic()
+            try:
+                await self._run_connection()
+                wait = FIRST_WAIT_SECONDS
+            except (aiomqtt.MqttError, OSError) as error:
+                if time.monotonic() - began > STEADY_SECONDS:
+                    wait = FIRST_WAIT_SECONDS
+                log.warning("broker lost", broker=self._address.shown, client=self._client_id, problem=str(error))
+            finally:
+                was_connected = self.connected
+                self.connected, self._client, self._paho = False, None, None
+                if self._transport is not None:
+                    self._transport.close()
+                if was_connected:
+                    self._on_lost()
+            await asyncio.sleep(random.uniform(wait / 2, wait))  # noqa: S311 - spreads reconnects, keeps no secret
+            wait = min(2 * wait, LONGEST_WAIT_SECONDS)
+
+    async def _run_connection(self) -> None:
+        self._early = []
+        async with self._new_client() as client:
+            _raise_if_cancelled()
+            self._client, self.connected = client, True
+            log.info("broker connected", broker=self._address.shown, client=self._client_id)
+            await self._on_connect()
+            _raise_if_cancelled()
+            self._take_early()
+            async for _ in client.messages:  # no message arrives here; it ends with the connection
+                pass
+
+    def _take(self, message: ReceivedMessage) -> None:
+        """Keep messages that arrive before `on_connect` has finished: they could not be answered yet."""
+        if self._early is None:
+            self._on_message(message)
+        elif len(self._early) < MAX_EARLY:
+            self._early.append(message)
+
+    def _take_early(self) -> None:
+        early, self._early = self._early or [], None
+        try:
+            for message in early:
+                self._on_message(message)
+        except Exception as error:
+            log.exception("connection closed: a message from the broker could not be handled")
+            raise aiomqtt.MqttError("a message from the broker could not be handled") from error
+
+    def _new_client(self) -> aiomqtt.Client:
+        persistent: dict[str, Any] = {"clean_session": self._clean}
+        if self._address.version == MQTT_5:
+            properties = Properties(PacketTypes.CONNECT)  # type: ignore[no-untyped-call]
+            properties.SessionExpiryInterval = 0 if self._clean else SESSION_SECONDS
+            properties.ReceiveMaximum = MAX_IN_FLIGHT
+            persistent = {"clean_start": self._clean, "properties": properties}
+        client = aiomqtt.Client(
+            self._address.host,
+            self._address.port,
+            username=self._address.username,
+            password=self._address.password,
+            identifier=self._client_id,
+            protocol=aiomqtt.ProtocolVersion(self._address.version),
+            will=aiomqtt.Will(self._will.topic, self._will.payload, qos=1, retain=True) if self._will else None,
+            keepalive=KEEPALIVE_SECONDS,
+            timeout=CONNECT_SECONDS,
+            tls_context=self._address.tls,
+            socket_options=[(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)],
+            **persistent,
+        )
+        self._connection += 1
+        self._paho = paho = client._client  # noqa: SLF001 - aiomqtt does not expose it
+        is_mqtt_5 = self._address.version == MQTT_5
+        self._transport = MqttTransport(paho, is_mqtt_5=is_mqtt_5, connection=self._connection, on_message=self._take)
+        if is_mqtt_5:
+            paho.on_connect = partial(_set_window, self._transport, paho.on_connect)
+        return client
+
+    def reconnect(self, will: Will | None = None) -> None:
+        """Connect again, with a new will if given; the broker then redelivers what was not acknowledged."""
+        self._will = will or self._will
+        if self._paho is not None:
+            self._paho.disconnect()
+
+    def certificate_ends(self) -> float | None:
+        """Return when the broker's certificate expires, in seconds since 1970; None without TLS."""
+        found = self._paho.socket() if self._paho is not None else None
+        certificate = found.getpeercert() if isinstance(found, ssl.SSLSocket) else None
+        return ssl.cert_time_to_seconds(str(certificate["notAfter"])) if certificate else None
+
+    async def subscribe(self, filters: list[str]) -> None:
+        """Subscribe to these filters; raise `MqttError` if the broker refuses one."""
+        if self._client is None:
+            return
+        granted = await self._client.subscribe([(topic, 1) for topic in filters])
+        refused = [topic for topic, code in zip(filters, granted, strict=True) if _code(code) >= REFUSED]
+        if refused:
+            raise aiomqtt.MqttError(f"the broker refuses subscriptions to {', '.join(refused)}")
+
+    def publish(
+        self, topic: str, payload: str | bytes, *, retain: bool = False, on_delivery: DeliveryCallback | None = None
+    ) -> bool:
+        """Publish without waiting; return False if it cannot be sent now."""
+        if not self.connected or self._transport is None:
+            return False
+        return self._transport.publish(topic, payload, retain=retain, on_delivery=on_delivery)
+
+    async def publish_now(self, topic: str, payload: str | bytes, *, retain: bool = False) -> None:
+        """Publish and wait for the broker's acknowledgement; raise `ConnectionError` if the connection is lost."""
+        delivered: asyncio.Queue[bool] = asyncio.Queue()
+        if (
+            not self.publish(topic, payload, retain=retain, on_delivery=delivered.put_nowait)
+            or not await delivered.get()
+        ):
+            raise ConnectionError("the connection was lost before the broker acknowledged the message")
+
+    def acknowledge(self, message: ReceivedMessage) -> None:
+        """Acknowledge a message; the broker redelivers those of an earlier connection anyway."""
+        if message.qos and message.connection == self._connection and self._transport is not None:
+            self._transport.acknowledge(message.mid)
+
+
+def _raise_if_cancelled() -> None:
+    """Raise a cancellation that `asyncio.wait_for`, used by aiomqtt, lost (Python 3.11)."""
+    task = asyncio.current_task()
+    if task is not None and task.cancelling():
+        raise asyncio.CancelledError
+
+
+def _set_window(transport: MqttTransport, on_connect: Any, *of_paho: Any) -> None:  # noqa: ANN401 - paho's callback
+    """Take over an MQTT 5 broker's limit of unacknowledged messages: it disconnects a client that sends more."""
+    transport.window = getattr(of_paho[-1], "ReceiveMaximum", 0)
+    on_connect(*of_paho)
+
+
+def _code(granted: Any) -> int:  # noqa: ANN401 - a number, or paho's reason code
+    return int(getattr(granted, "value", granted))

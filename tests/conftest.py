@@ -1,0 +1,70 @@
+"""Fixtures that tests of several packages share: servers for the session, sites and clients for a test."""
+
+import pytest
+
+from jackpot.wire.embedded_broker import embedded
+from tests.support import postgres
+from tests.support.daemon import Client, Site, mosquitto
+from tests.support.webhook_receiver import receiving
+
+BROKERS = {"mosquitto": "3.1.1", "mosquitto by MQTT 5": "5", "embedded": "3.1.1"}
+
+
+@pytest.fixture(scope="session")
+def postgres_url():
+    """The address of a real PostgreSQL server."""
+    with postgres.server() as url:
+        yield url
+
+
+@pytest.fixture(scope="session")
+def mosquitto_port(tmp_path_factory):
+    with mosquitto(tmp_path_factory.mktemp("mosquitto")) as port:
+        yield port
+
+
+@pytest.fixture(scope="session")
+def embedded_port(tmp_path_factory):
+    with embedded(tmp_path_factory.mktemp("embedded")) as port:
+        yield port
+
+
+@pytest.fixture
+def new_site(tmp_path, request):
+    """Makes sites, each with an id of its own on the shared broker, and ends their daemons."""
+    made = []
+    chosen = request.node.callspec.params.get("port") if hasattr(request.node, "callspec") else None
+    version = BROKERS.get(chosen, "3.1.1")
+
+    def make(port, **options):
+        folder = tmp_path / f"site{len(made)}"
+        folder.mkdir()
+        site = Site(folder, f"mqtt://127.0.0.1:{port}", mqtt_version=version, **options)
+        made.append(site)
+        return site
+
+    yield make
+    for site in made:
+        if site.process is not None and site.process.poll() is None:
+            site.kill()
+
+
+@pytest.fixture
+def new_client():
+    """Makes MQTT clients of a site, and disconnects them."""
+    made = []
+
+    def make(port, *topics, **options):
+        made.append(Client(port, *topics, **options))
+        return made[-1]
+
+    yield make
+    for client in made:
+        client.close()
+
+
+@pytest.fixture
+def receiver():
+    """An HTTP server that receives webhook notices."""
+    with receiving() as made:
+        yield made

@@ -1,0 +1,1 @@
+"""Helpers that tests share: servers, daemons, clients, browsers and oracles."""
