@@ -5,11 +5,11 @@ from fractions import Fraction
 from functools import cache
 
 import pytest
-import reference
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import rules
+from tests.support import reference_rules as reference
 from tests.support.reference_rules import ACE, JOKER, LOWEST, Deck
 
 thoroughly = settings(max_examples=200, deadline=None, database=None)

@@ -7,10 +7,10 @@ from math import comb
 from random import Random
 
 import pytest
-import reference
 
 import rules
 from rules import Category
+from tests.support import reference_rules as reference
 from tests.support.reference_rules import ACE, JOKER, LOWEST, SUITS, Deck, assert_same_order
 
 CANBERRA = ("canberra-poker-2016", "canberra-poker-1997")

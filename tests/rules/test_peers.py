@@ -7,10 +7,10 @@ from random import Random
 import phevaluator
 import pokerkit
 import pytest
-import reference
 import treys
 
 import rules
+from tests.support import reference_rules as reference
 from tests.support.reference_rules import Deck, assert_same_order
 
 with warnings.catch_warnings():
