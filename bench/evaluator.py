@@ -129,6 +129,7 @@ class Bench:
         self.seven_parsed()
         self.from_strings()
         self.rich_hand()
+        self.best_hand()
         self.two_plus_three()
         self.every_hand()
 
@@ -170,6 +171,17 @@ class Bench:
         ours = Contender("rules", self.poker.hand, [" ".join(hand) for hand in self.five], one_by_one)
         times = race([ours, *peers_from_strings(self.five)], self.turns)
         self.add("hand, the rich object from strings", times, most=1.0)
+
+    def best_hand(self) -> None:
+        """The winning five of seven cards, read from the hand; the peers only say what the hand is worth."""
+        holdem, stud = self.holdem.best, self.stud.best
+        split = [(" ".join(hand[:2]), " ".join(hand[2:])) for hand in self.seven]
+        ours = Contender("rules", lambda hole, board: holdem(hole, board=board).cards, split, two_by_two)
+        times = race([ours, *peers_from_strings(self.seven)], self.turns)
+        self.add("best and its cards, hole and board strings", times, most=1.0, against="eval7")
+        ours = Contender("rules", lambda seven: stud(seven).cards, [" ".join(hand) for hand in self.seven], one_by_one)
+        times = race([ours, *peers_from_strings(self.seven)], self.turns)
+        self.add("best and its cards, seven from strings", times, most=1.0, against="eval7")
 
     def two_plus_three(self) -> None:
         deals = self.seven[: max(50, len(self.seven) // 10)]

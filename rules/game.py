@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from enum import StrEnum
 from functools import cached_property
 from itertools import combinations
-from typing import Final, NamedTuple
+from typing import ClassVar, Final, NamedTuple
 
 from rules.cards import (
     FLUSH_BIAS,
@@ -14,19 +14,25 @@ from rules.cards import (
     JOKER,
     KEY_MASK,
     LAST_BIASED,
+    LAST_CARD,
     PAIR,
     PAIR_AND_SPACE,
+    PAIR_OF_CARDS,
     RANK_MASK,
     RANKS,
     SUM_MASK,
+    Card,
     Cards,
     CardsLike,
+    ChosenCards,
+    descending_rank,
     key_of,
     parse,
 )
 from rules.errors import CardError, HandError
 from rules.hands import Hand, LowHand
 from rules.ranking import DeckOptions, LowRanking, Ranking, low_ranking, ranking
+from rules.winning_five import WinningFive, winning_five
 
 NO_BOARD: Final[tuple[()]] = ()
 
@@ -112,15 +118,20 @@ class Game:
 
     def best(self, cards: CardsLike, board: CardsLike = NO_BOARD) -> Hand:
         """The best hand the game allows, with the five cards that make it."""
-        return max((self.hand(five) for five in self._choices(cards, board)), key=lambda hand: hand.strength)
+        own, shared = self.held(cards, board)
+        strength = self.best_strength(own, shared)
+        five = next(five for five in self._choices(own, shared) if self._five[key_of(five)] == strength)
+        return Hand(Cards(five), strength, self.ranking)
 
     def best_strength(self, cards: CardsLike, board: CardsLike = NO_BOARD) -> int:
         """What the best hand the game allows is worth."""
-        return self.best(cards, board).strength
+        own, _ = self.held(cards, board)
+        return self.strength(own)
 
     def best_low(self, cards: CardsLike, board: CardsLike = NO_BOARD) -> LowHand | None:
         """The best low hand the game allows; None where it must be eight or better and is not."""
-        best = max((self.low(five) for five in self._choices(cards, board)), key=lambda hand: hand.strength)
+        choices = self._choices(*self.held(cards, board))
+        best = max((self.low(five) for five in choices), key=lambda hand: hand.strength)
         return best if best.is_eight_or_better or not self.low_options.eight_or_better else None
 
     def held(self, cards: CardsLike, board: CardsLike = NO_BOARD) -> tuple[Cards, Cards]:
@@ -131,10 +142,9 @@ class Game:
         self._require_counts(own, shared)
         return own, shared
 
-    def _choices(self, cards: CardsLike, board: CardsLike) -> Iterator[Cards]:
+    def _choices(self, own: Cards, _shared: Cards) -> Iterator[tuple[Card, ...]]:
         """Every five cards the player may use."""
-        own, _ = self.held(cards, board)
-        yield own
+        yield tuple(own)
 
     def _require_counts(self, own: Cards, shared: Cards) -> None:
         if shared.size:
@@ -177,10 +187,8 @@ class TwoPlusThreeGame(Game):
             self.held(own, shared)
             raise
 
-    def _choices(self, cards: CardsLike, board: CardsLike) -> Iterator[Cards]:
-        own, shared = self.held(cards, board)
-        for three in combinations(shared, 3):
-            yield Cards((*own, *three))
+    def _choices(self, own: Cards, shared: Cards) -> Iterator[tuple[Card, ...]]:
+        return ((*own, *three) for three in combinations(shared, 3))
 
     def _require_counts(self, own: Cards, shared: Cards) -> None:
         _require_hole_and_board(own, shared)
@@ -189,19 +197,61 @@ class TwoPlusThreeGame(Game):
 class BestOfSevenGame(Game):
     """Any five of seven cards (reading 26); each game says how the seven are dealt."""
 
+    _own_text_lengths: ClassVar[tuple[int, ...]]
+    """How long a player's own cards are as plain text."""
+
+    @cached_property
+    def _winning_five(self) -> WinningFive:
+        return winning_five(self.ranking)
+
+    def best(self, cards: CardsLike, board: CardsLike = NO_BOARD) -> Hand:
+        """The best hand the game allows, with the five cards that make it."""
+        try:
+            given, seven, total = self._dealt(cards, board)
+            key = total & KEY_MASK
+            seven.sort(key=descending_rank)
+            if key <= RANK_MASK:
+                strength = self._seven[key]
+                five = self._winning_five[key](seven)
+            else:
+                strength = self.ranking.best_of_seven(key, total)
+                five = self._winning_five.in_one_suit(seven, key, strength)
+        except KeyError:
+            five = None
+        if five is None:  # cards to refuse, or a Joker that is not needed
+            return super().best(cards, board)
+        return Hand(given, strength, self.ranking, ChosenCards(five))
+
     def _best_of_seven(self, cards: CardsLike, board: CardsLike) -> int:
         """The long way: cards in any form, and whatever must be refused."""
         own, shared = self.held(cards, board)
         total = own.total + shared.total
         return self.ranking.best_of_seven(total + FLUSH_BIAS & KEY_MASK, total)
 
-    def _choices(self, cards: CardsLike, board: CardsLike) -> Iterator[Cards]:
+    def _dealt(self, cards: CardsLike, board: CardsLike) -> tuple[CardsLike, list[Card], int]:
+        """Return the seven cards as they were given, as a list, and their biased sum."""
+        if type(cards) is str and len(cards) in self._own_text_lengths and (type(board) is str or board is NO_BOARD):
+            text = f"{cards} {board}" if board else cards
+            try:
+                first, a, b = PAIR_OF_CARDS[text[:6]]
+                second, c, d = PAIR_OF_CARDS[text[6:12]]
+                third, e, f = PAIR_OF_CARDS[text[12:18]]
+                last, g = LAST_CARD[text[18:]]
+                return text, [a, b, c, d, e, f, g], first + second + third + last
+            except KeyError:
+                pass
         own, shared = self.held(cards, board)
-        return map(Cards, combinations((*own, *shared), 5))
+        seven = [*own, *shared]
+        return seven, seven.copy(), own.total + shared.biased
+
+    def _choices(self, own: Cards, shared: Cards) -> Iterator[tuple[Card, ...]]:
+        return combinations((*own, *shared), 5)
 
 
 class HoldemGame(BestOfSevenGame):
     """Two hole cards and five communal cards."""
+
+    _own_text_lengths = (len("As Kd"),)
 
     def best_strength(self, cards: CardsLike, board: CardsLike = NO_BOARD) -> int:
         """What the best hand the game allows is worth."""
@@ -224,6 +274,8 @@ class HoldemGame(BestOfSevenGame):
 
 class StudGame(BestOfSevenGame):
     """Seven own cards, or six and a communal last card where the deck ran short (NI2005-74 r 17.20)."""
+
+    _own_text_lengths = (len("As Kd Qc Js Th 9d"), len("As Kd Qc Js Th 9d 8h"))
 
     def best_strength(self, cards: CardsLike, board: CardsLike = NO_BOARD) -> int:
         """What the best hand the game allows is worth."""

@@ -31,6 +31,11 @@ _LOW_CATEGORY: Final = {
     (4, 1): Category.FOUR_OF_A_KIND,
     (5,): Category.FIVE_OF_A_KIND,
 }
+CARDS_OF_EACH_RANK: Final = {
+    **{category: counts for counts, category in _LOW_CATEGORY.items()},
+    Category.FLUSH: (1, 1, 1, 1, 1),
+}
+"""How many of the five cards have each rank that decides, straights aside."""
 LOW_ORDER: Final = tuple(_LOW_CATEGORY.values())
 """The categories of a low hand, the best first."""
 
@@ -77,6 +82,23 @@ def ranks_of(strength: int) -> tuple[int, ...]:
     return tuple(rank for shift in (16, 12, 8, 4, 0) if (rank := strength >> shift & 15))
 
 
+def repeat_ranks(deciding: Sequence[int], category: Category) -> list[int]:
+    """The ranks of all five cards, highest first, from those that decide in this category."""
+    groups = zip(deciding, CARDS_OF_EACH_RANK[category], strict=True)
+    return sorted((rank for rank, times in groups for _ in range(times)), reverse=True)
+
+
+def places_of(counted: Iterable[int], held: Sequence[int]) -> list[int]:
+    """For each rank that counts, the place of its card among those held; the Joker, held as 0, fills the gap."""
+    free, places = list(held), []
+    for rank in counted:
+        natural = ACE if rank == 1 else rank
+        place = free.index(natural if natural in free else 0)
+        free[place] = -1
+        places.append(place)
+    return places
+
+
 def rank_key(ranks: Iterable[int]) -> int:
     """The key of natural cards of these ranks that make no flush."""
     return sum(5 ** (rank - 2) for rank in ranks)
@@ -92,6 +114,17 @@ class Ranking:
     def category_of(self, strength: int) -> Category:
         """The category a strength belongs to."""
         return self.options.order[strength >> CATEGORY_SHIFT]
+
+    def counted_ranks(self, strength: int) -> list[int]:
+        """The rank each of the five cards counts as, highest first; an ace that is low is 1."""
+        category, deciding = self.category_of(strength), ranks_of(strength)
+        if category is Category.ROYAL_FLUSH:
+            deciding = (ACE,)
+        if category in (Category.STRAIGHT, Category.STRAIGHT_FLUSH, Category.ROYAL_FLUSH):
+            top = deciding[0]
+            bottom = top - 4 if top - 4 >= self.options.lowest else 1
+            return [*range(top, top - 4, -1), bottom]
+        return repeat_ranks(deciding, category)
 
     @cached_property
     def five(self) -> dict[int, int]:

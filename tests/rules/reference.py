@@ -7,6 +7,7 @@ from collections import Counter
 from dataclasses import dataclass
 from functools import cache, cached_property
 from itertools import combinations, combinations_with_replacement, pairwise
+from random import Random
 
 ACE = 14
 JOKER = (0, "")
@@ -187,6 +188,27 @@ def assert_same_order(pairs):
     for (strength, value), (greater_strength, greater_value) in pairwise(sorted(set(pairs))):
         assert strength < greater_strength
         assert value < greater_value
+
+
+def deals(deck, count, seed):
+    """Seven cards each: some at random, some rich in a suit, in few ranks or in both; the Joker in two of three."""
+    random = Random(seed)
+    for number in range(count):
+        suit, start = random.choice(SUITS), random.randrange(len(deck.ranks))
+        near = [deck.ranks[(start + step) % len(deck.ranks)] for step in range(5)]
+        favoured = [
+            [],
+            [card for card in deck.natural if card[1] == suit],
+            [card for card in deck.natural if card[0] in near],
+            [card for card in deck.natural if card[0] in near[:3]],
+            [card for card in deck.natural if card[1] == suit and card[0] in near],
+            [card for card in deck.natural if card[0] == near[0]],
+        ][number % 6]
+        seven = random.sample(favoured, min(len(favoured), random.randint(3, 7)))
+        seven += random.sample([card for card in deck.natural if card not in seven], 7 - len(seven))
+        if deck.joker and random.randrange(3):
+            seven[random.randrange(7)] = JOKER
+        yield random.sample(seven, 7)
 
 
 def _ranks(held):

@@ -8,7 +8,7 @@ from random import Random
 
 import pytest
 import reference
-from reference import ACE, JOKER, LOWEST, SUITS, Deck, assert_same_order
+from reference import ACE, JOKER, LOWEST, SUITS, Deck, assert_same_order, deals
 
 import rules
 from rules import Category
@@ -538,27 +538,6 @@ def test_holdem_and_stud_may_use_any_five_of_seven_cards():
     assert str(holdem().best("2c 7d", board="As Ks Qs Js Ts").cards) == "As Ks Qs Js Ts"
     assert holdem().best("As 7d", board="2c Ks Qs Js Ts").category is Category.ROYAL_FLUSH
     assert stud().best("2c As Ks 7d Qs Js Ts").category is Category.ROYAL_FLUSH
-
-
-def deals(deck, count, seed):
-    """Seven cards each: some at random, some rich in a suit, in few ranks or in both; the Joker in two of three."""
-    random = Random(seed)
-    for number in range(count):
-        suit, start = random.choice(SUITS), random.randrange(len(deck.ranks))
-        near = [deck.ranks[(start + step) % len(deck.ranks)] for step in range(5)]
-        favoured = [
-            [],
-            [card for card in deck.natural if card[1] == suit],
-            [card for card in deck.natural if card[0] in near],
-            [card for card in deck.natural if card[0] in near[:3]],
-            [card for card in deck.natural if card[1] == suit and card[0] in near],
-            [card for card in deck.natural if card[0] == near[0]],
-        ][number % 6]
-        seven = random.sample(favoured, min(len(favoured), random.randint(3, 7)))
-        seven += random.sample([card for card in deck.natural if card not in seven], 7 - len(seven))
-        if deck.joker and random.randrange(3):
-            seven[random.randrange(7)] = JOKER
-        yield random.sample(seven, 7)
 
 
 def check_best(game, deck, own, board, choices):
