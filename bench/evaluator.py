@@ -24,7 +24,7 @@ from rich.console import Console
 from rich.table import Table
 
 import rules
-from rules import batch
+from rules import numpy_batch
 from rules.ranking import DeckOptions, Ranking
 
 Call = Callable[[Any], object]
@@ -199,11 +199,11 @@ class Bench:
 
     def every_hand(self) -> None:
         """Enumerate hands in order: NumPy all of them, each peer a slice (its rate does not depend on which)."""
-        batch.all_strengths(self.poker)
+        numpy_batch.all_strengths(self.poker)
         best = float("inf")
         for _ in range(self.turns):
             start = time.perf_counter()
-            count = batch.all_strengths(self.poker).size
+            count = numpy_batch.all_strengths(self.poker).size
             best = min(best, (time.perf_counter() - start) / count * 1e6)
         some = [list(hand) for hand in islice(combinations(DECK, 5), 1_000_000, 1_000_000 + 4 * len(self.five))]
         times = {"rules": best} | race(peers(some), self.turns)

@@ -20,7 +20,7 @@ from rules.errors import RoundError, shown
 from rules.game import Game, Win
 from rules.hands import Hand, LowHand
 from rules.instruments import find
-from rules.round import require_cents, require_one_deck
+from rules.round_checks import require_cents, require_one_deck
 
 SEATS: Final = 10
 COMMISSION_THRESHOLD_CENTS: Final = {5: 1900, 10: 900}

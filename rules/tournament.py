@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from rules.errors import RoundError
-from rules.round import require_cents
+from rules.round_checks import require_cents
 
 
 def share_prizes(prizes_cents: Sequence[int], finish: Sequence[Sequence[str]]) -> dict[str, int]:

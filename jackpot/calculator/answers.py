@@ -6,9 +6,9 @@ from typing import Any
 
 from jackpot.calculator.documents import Canberra1997, Canberra2016, CanberraPlayer, Document, Holdem2025, PotRound
 from rules import load, pots
-from rules.canberra import Box, BoxResult
+from rules.canberra_common import Box, BoxResult
 from rules.instruments import canberra_poker_1997, canberra_poker_2016, ultimate_texas_holdem_2025
-from rules.prizes import Approved, Payout, Pools, Settlement
+from rules.jackpot_prizes import Approved, Payout, Pools, Settlement
 
 Answer = dict[str, Any]
 

@@ -9,7 +9,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, NonNegativeI
 from pydantic import ValidationError as PydanticError
 
 from rules import INSTRUMENTS, Cards, parse
-from rules.prizes import FixedFrom
+from rules.jackpot_prizes import FixedFrom
 
 
 class DocumentError(ValueError):

@@ -13,8 +13,8 @@ from rules import INSTRUMENTS, load
 from rules import odds as exact
 from rules.errors import OptionError
 from rules.instruments import DEFAULT
+from rules.jackpot_prizes import FixedFrom
 from rules.odds.figures import both, decimal, hand_figures, jackpot_figures
-from rules.prizes import FixedFrom
 
 
 def odds(  # noqa: PLR0913 - one option for each figure that may be asked about

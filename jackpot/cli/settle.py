@@ -16,7 +16,7 @@ from jackpot.cli.output import AsJson, console, money, print_json, table, words
 from rules import INSTRUMENTS
 from rules.errors import RulesError
 
-MOST_CHARACTERS = 64 * 1024 * 1024
+MAX_CHARACTERS = 64 * 1024 * 1024
 
 
 def settle(
@@ -41,7 +41,7 @@ def _settle_stream(stream: TextIO, *, as_json: bool) -> int:
     """JSON Lines are answered as they come, so that a program can ask and wait; else it is one document."""
     first = next((line for line in stream if line.strip()), "")
     if not _is_a_round(first):
-        text = first + stream.read(MOST_CHARACTERS)
+        text = first + stream.read(MAX_CHARACTERS)
         lines = [line for line in text.splitlines() if line.strip()]
         if len(lines) < 2 or not any(map(_is_a_round, lines)) or _is_json(text):
             return _settle_one(text, as_json=as_json)

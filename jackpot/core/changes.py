@@ -26,8 +26,8 @@ from jackpot.core.ledger import NEVER_NEGATIVE, POOLS, Account, Kind, Transfer
 from jackpot.core.rounds import require_supervisor
 from jackpot.core.state import Config, Jackpot, Phase, Proposal, Table
 from rules.errors import OptionError
+from rules.jackpot_prizes import WHOLE_BPS, FixedFrom
 from rules.odds import Configuration, prize_table, solvency
-from rules.prizes import WHOLE_BPS, FixedFrom
 
 MOST_BOXES: Final = 20
 MOST_WAGER_CENTS: Final = 10**8

@@ -37,7 +37,7 @@ from jackpot.core.state import (
 )
 from rules import RulesError
 from rules.instruments import canberra_poker_2016
-from rules.prizes import Pools
+from rules.jackpot_prizes import Pools
 
 
 def open_round(jackpot: Jackpot, table: Table, asked: OpenRound) -> Decision:

@@ -9,10 +9,10 @@ from typing import Final, NamedTuple
 from jackpot.core.ledger import Account, Kind, Transfer
 from jackpot.core.state import Config, Declaration, Lock, Payout, PayoutStatus, Round, Wager, WagerStatus
 from rules import Cards, parse
-from rules.canberra import Box
+from rules.canberra_common import Box
 from rules.instruments import canberra_poker_1997, canberra_poker_2016
-from rules.prizes import Approved, Claim, Pools, Sources, split_in_turn
-from rules.prizes import Payout as Prize
+from rules.jackpot_prizes import Approved, Claim, Pools, Sources, split_in_turn
+from rules.jackpot_prizes import Payout as Prize
 
 BOOMERANG: Final = canberra_poker_1997.INSTRUMENT.id
 

@@ -10,7 +10,7 @@ from jackpot.core.events import Event, EventType
 from jackpot.core.ledger import Account, Kind, Transfer
 from jackpot.core.settlement import BOOMERANG
 from jackpot.core.state import Jackpot, Phase, Table, Wager, WagerStatus, wager_key
-from rules.prizes import split
+from rules.jackpot_prizes import split
 
 MOST_WAGERS: Final = 1_000
 """Wagers of one round, voided ones included: more than any table can need."""

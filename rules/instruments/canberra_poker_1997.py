@@ -13,15 +13,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from rules.canberra import Box, BoxResult, TableClauses, TableTerms, dealer_plays, settle_box
+from rules.canberra_common import Box, BoxResult, TableClauses, TableTerms, dealer_plays, settle_box
 from rules.cards import ACE, Cards
 from rules.categories import Category
 from rules.errors import RoundError, shown
 from rules.game import Game
 from rules.hands import Hand
 from rules.instruments import INSTRUMENTS
-from rules.options import refuse_options
-from rules.prizes import (
+from rules.jackpot_prizes import (
     Approved,
     Claim,
     Funds,
@@ -33,7 +32,8 @@ from rules.prizes import (
     split,
     split_in_turn,
 )
-from rules.round import Outcome, require_boxes, require_cents, require_count, require_one_deck
+from rules.options import refuse_options
+from rules.round_checks import Outcome, require_boxes, require_cents, require_count, require_one_deck
 
 INSTRUMENT: Final = INSTRUMENTS["canberra-poker-1997"]
 CLAUSE: Final = INSTRUMENT.clause("12")

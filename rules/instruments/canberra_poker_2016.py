@@ -12,16 +12,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from rules.canberra import Box, BoxResult, TableClauses, TableTerms, dealer_plays, settle_box
+from rules.canberra_common import Box, BoxResult, TableClauses, TableTerms, dealer_plays, settle_box
 from rules.cards import Cards
 from rules.categories import Category
 from rules.errors import RoundError, shown
 from rules.game import Game
 from rules.hands import Hand
 from rules.instruments import INSTRUMENTS
+from rules.jackpot_prizes import Approved, Claim, Funds, Payout, Pools, Settlement, Sources, right_to_left
 from rules.options import refuse_options
-from rules.prizes import Approved, Claim, Funds, Payout, Pools, Settlement, Sources, right_to_left
-from rules.round import require_boxes, require_one_deck
+from rules.round_checks import require_boxes, require_one_deck
 
 INSTRUMENT: Final = INSTRUMENTS["canberra-poker-2016"]
 

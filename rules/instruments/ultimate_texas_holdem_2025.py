@@ -20,7 +20,7 @@ from rules.game import Game, HoldemGame
 from rules.hands import Hand
 from rules.instruments import INSTRUMENTS
 from rules.options import refuse_options
-from rules.round import Outcome, require_boxes, require_cents, require_one_deck
+from rules.round_checks import Outcome, require_boxes, require_cents, require_one_deck
 
 INSTRUMENT: Final = INSTRUMENTS["ultimate-texas-holdem-2025"]
 

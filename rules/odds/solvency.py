@@ -14,8 +14,8 @@ from typing import Final
 
 from rules.categories import Category
 from rules.errors import OptionError, shown
+from rules.jackpot_prizes import WHOLE_BPS, FixedFrom
 from rules.odds.returns import PrizeTable
-from rules.prizes import WHOLE_BPS, FixedFrom
 
 NEGLIGIBLE: Final = 1e-18
 

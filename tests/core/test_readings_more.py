@@ -34,7 +34,7 @@ from jackpot.core.commands import (
 from jackpot.core.evolve import evolve
 from jackpot.core.ledger import NEVER_NEGATIVE, Account, Kind
 from jackpot.core.state import NEW, PayoutStatus, Phase
-from rules.prizes import FixedFrom
+from rules.jackpot_prizes import FixedFrom
 
 ALL_TO_J = {"jackpot_bps": 10_000, "reserve_bps": 0}
 THIRDS = {"jackpot_bps": 6_667, "reserve_bps": 3_333}

@@ -71,7 +71,7 @@ from jackpot.core.site import (
 )
 from jackpot.core.state import NEW, Phase
 from jackpot.tokens import operator_of, token_hash
-from rules.prizes import FixedFrom
+from rules.jackpot_prizes import FixedFrom
 
 THIRD_MANAGER = Actor("moe", Role.MANAGER)
 NOT_MANAGERS = [SUPERVISOR, AUDITOR, DEALER, PAD]

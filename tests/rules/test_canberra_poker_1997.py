@@ -8,11 +8,11 @@ from itertools import permutations
 import pytest
 
 from rules import CardError, Category, OptionError, RoundError, parse
-from rules.canberra import Box
+from rules.canberra_common import Box
 from rules.instruments import canberra_poker_1997 as law
 from rules.instruments.canberra_poker_1997 import Pooled, Wagers
-from rules.prizes import Approved, Claim, FixedFrom, Pools, Settlement, Sources
-from rules.round import Outcome
+from rules.jackpot_prizes import Approved, Claim, FixedFrom, Pools, Settlement, Sources
+from rules.round_checks import Outcome
 
 RF, SF, FOUR, FULL, FLUSH = "royal_flush", "straight_flush", "four_of_a_kind", "full_house", "flush"
 DEAD_MAN = "dead_mans_hand"

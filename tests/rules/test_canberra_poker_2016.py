@@ -8,10 +8,10 @@ from itertools import permutations
 import pytest
 
 from rules import CardError, Category, HandError, OptionError, RoundError, RulesError, parse
-from rules.canberra import Box
+from rules.canberra_common import Box
 from rules.instruments import canberra_poker_2016 as law
-from rules.prizes import Approved, Claim, FixedFrom, Pools, Settlement, Sources, split
-from rules.round import Outcome
+from rules.jackpot_prizes import Approved, Claim, FixedFrom, Pools, Settlement, Sources, split
+from rules.round_checks import Outcome
 
 RF, SF, FOUR, FULL, FLUSH = "royal_flush", "straight_flush", "four_of_a_kind", "full_house", "flush"
 PLENTY = 1_000_000_00

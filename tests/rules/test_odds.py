@@ -11,6 +11,7 @@ import pytest
 import rules
 from rules import Category
 from rules.errors import OptionError
+from rules.jackpot_prizes import FixedFrom
 from rules.odds import (
     CARIBBEAN_STUD_100_75_50,
     CARIBBEAN_STUD_150_100_50,
@@ -24,7 +25,6 @@ from rules.odds import (
     trips_house_edge,
 )
 from rules.odds.returns import prize_counts
-from rules.prizes import FixedFrom
 from rules.ranking import DeckOptions
 
 SIZES = (52, 48, 44, 40, 36, 32)

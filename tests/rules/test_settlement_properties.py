@@ -16,13 +16,13 @@ from hypothesis import strategies as st
 
 import rules
 from rules import RulesError, parse
-from rules.canberra import Box
+from rules.canberra_common import Box
 from rules.instruments import canberra_poker_1997 as law_1997
 from rules.instruments import canberra_poker_2016 as law_2016
 from rules.instruments import ultimate_texas_holdem_2025 as law_2025
+from rules.jackpot_prizes import Approved, Claim, FixedFrom, Pools, Settlement, split
 from rules.pots import Commission, Player, Showdown, Terms, divide, settle_pots
-from rules.prizes import Approved, Claim, FixedFrom, Pools, Settlement, split
-from rules.round import Outcome
+from rules.round_checks import Outcome
 from rules.tournament import rank_eliminated, share_prizes
 
 RF, SF, FOUR, FULL, FLUSH = "royal_flush", "straight_flush", "four_of_a_kind", "full_house", "flush"

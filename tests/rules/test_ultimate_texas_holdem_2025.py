@@ -7,7 +7,7 @@ import pytest
 from rules import CardError, Category, HandError, OptionError, RoundError, RulesError, parse
 from rules.instruments import ultimate_texas_holdem_2025 as law
 from rules.instruments.ultimate_texas_holdem_2025 import Player, PlayerResult
-from rules.round import Outcome
+from rules.round_checks import Outcome
 
 ANTE, PLAY, TRIPS = 10_00, 40_00, 5_00
 WIN, LOSE, PUSH = Outcome.WIN, Outcome.LOSE, Outcome.PUSH

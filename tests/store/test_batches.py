@@ -27,7 +27,7 @@ from jackpot.store.database import Database
 from jackpot.store.memory import recalled_from
 from jackpot.store.notes import Signer
 from jackpot.store.schema import migrate
-from rules.prizes import FixedFrom
+from rules.jackpot_prizes import FixedFrom
 
 AT = "2026-11-15T09:30:00.000Z"
 MANAGER, DEALER, PAD = Actor("max", Role.MANAGER), Actor("dealer"), Actor("pad")

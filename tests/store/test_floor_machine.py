@@ -58,7 +58,7 @@ from jackpot.store.database import Database
 from jackpot.store.errors import Fenced
 from jackpot.store.rows import event_of, linked
 from jackpot.store.schema import migrate
-from rules.prizes import FixedFrom
+from rules.jackpot_prizes import FixedFrom
 
 LONG = os.environ.get("JACKPOT_LONG") == "1"
 EVENINGS = 200 if LONG else 25

@@ -38,7 +38,7 @@ from jackpot.store.database import Database
 from jackpot.wire.desk import Desk
 from jackpot.wire.session import Address
 from jackpot.wire.topics import Topics
-from rules.prizes import FixedFrom
+from rules.jackpot_prizes import FixedFrom
 
 AT = "2026-11-15T09:30:00.000Z"
 MANAGER = Actor("max", Role.MANAGER)

@@ -22,7 +22,7 @@ from jackpot.wire.catalogue import COMMANDS, TOPICS
 from jackpot.wire.codes import DEALER_ERRORS, REASONS
 from jackpot.wire.examples import EXAMPLES
 from jackpot.wire.topics import Heard, Topics
-from rules.prizes import FixedFrom
+from rules.jackpot_prizes import FixedFrom
 
 ROOT = Path(__file__).parent.parent.parent
 DOCUMENT = document()

@@ -14,9 +14,9 @@ from jackpot.core.state import Config, Jackpot, Proposal
 from jackpot.web.api.access import At, Auditor, ByManager
 from jackpot.web.api.kinds import WHOLE, Body, Cents, Id, JackpotPath, JackpotQuery, ProposalPath, Reason, Told
 from jackpot.web.api.proposals import Proposed, ToldProposal, Withdrawal, Withdrawn, approve, of_kind, plain, withdraw
+from rules.jackpot_prizes import WHOLE_BPS, FixedFrom
 from rules.odds import Configuration
 from rules.odds.figures import solvency_figures
-from rules.prizes import WHOLE_BPS, FixedFrom
 
 router = APIRouter(prefix="/api/v1", tags=["configurations"])
 

@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import Final
 
 from rules.errors import RoundError, shown
-from rules.round import require_box, require_cents
+from rules.round_checks import require_box, require_cents
 
 WHOLE_BPS: Final = 10_000
 

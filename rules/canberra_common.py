@@ -10,7 +10,7 @@ from rules.categories import Category
 from rules.errors import RoundError
 from rules.game import Game
 from rules.hands import Hand
-from rules.round import Outcome, require_box, require_cents
+from rules.round_checks import Outcome, require_box, require_cents
 
 
 @dataclass(frozen=True, slots=True)

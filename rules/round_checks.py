@@ -9,8 +9,8 @@ from typing import Final
 from rules.cards import Cards
 from rules.errors import CardError, RoundError, shown
 
-MOST_CENTS: Final = 10**15
-MOST_THINGS: Final = 10**6
+MAX_CENTS: Final = 10**15
+MAX_COUNT: Final = 10**6
 
 
 class Outcome(StrEnum):
@@ -23,21 +23,21 @@ class Outcome(StrEnum):
 
 def require_cents(what: str, value: object) -> int:
     """An amount of money: a whole number of cents, not negative, within what a casino can hold."""
-    if type(value) is not int or not 0 <= value <= MOST_CENTS:
-        raise RoundError(f"{what} is a whole number of cents from 0 to {MOST_CENTS:,} and not {shown(value)}")
+    if type(value) is not int or not 0 <= value <= MAX_CENTS:
+        raise RoundError(f"{what} is a whole number of cents from 0 to {MAX_CENTS:,} and not {shown(value)}")
     return value
 
 
 def require_count(what: str, value: object) -> int:
     """A number of things: whole, not negative."""
-    if type(value) is not int or not 0 <= value <= MOST_THINGS:
-        raise RoundError(f"{what} is a whole number from 0 to {MOST_THINGS:,} and not {shown(value)}")
+    if type(value) is not int or not 0 <= value <= MAX_COUNT:
+        raise RoundError(f"{what} is a whole number from 0 to {MAX_COUNT:,} and not {shown(value)}")
     return value
 
 
 def require_box(value: object) -> int:
     """A box of a table: numbered from 1."""
-    if type(value) is not int or not 1 <= value <= MOST_THINGS:
+    if type(value) is not int or not 1 <= value <= MAX_COUNT:
         raise RoundError(f"a box is numbered from 1, and {shown(value)} is not such a number")
     return value
 
