@@ -22,7 +22,7 @@ from jackpot.core.commands import (
 )
 from jackpot.core.events import Event, EventType
 from jackpot.core.ledger import POOLS, Account, Kind, Purse, Transfer, payers
-from jackpot.core.settlement import BOOMERANG, flows_of, prize_alone, settle
+from jackpot.core.settlement import flows_of, prize_alone, settle
 from jackpot.core.state import (
     Declaration,
     Jackpot,
@@ -35,7 +35,7 @@ from jackpot.core.state import (
     Wager,
     WagerStatus,
 )
-from rules import RulesError
+from rules import INSTRUMENTS, RulesError
 from rules.instruments import canberra_poker_2016
 from rules.jackpot_prizes import Pools
 
@@ -358,7 +358,7 @@ def _ends(flow: str) -> tuple[Account, Account]:
 
 
 def _give_back(purse: Purse, instrument: str, wager: Wager) -> None:
-    if instrument == BOOMERANG:
+    if INSTRUMENTS[instrument].pools_wagers_at_settlement:
         purse.move(Account.WAGERS, Account.PLAYERS, wager.amount_cents)
         return
     purse.move(Account.JACKPOT, Account.PLAYERS, wager.jackpot_cents)

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from jackpot.core.ledger import Account, Kind, Transfer
 from jackpot.core.state import Config, Declaration, Lock, Payout, PayoutStatus, Round, Wager, WagerStatus
-from rules import Cards, parse
+from rules import INSTRUMENTS, Cards, parse
 from rules.canberra_common import Box
 from rules.instruments import canberra_poker_1997, canberra_poker_2016
 from rules.jackpot_prizes import Approved, Claim, Pools, Sources, split_in_turn
 from rules.jackpot_prizes import Payout as Prize
-
-BOOMERANG: Final = canberra_poker_1997.INSTRUMENT.id
 
 
 class Settled(NamedTuple):
@@ -33,7 +31,7 @@ def settle(instrument: str, played: Round, config: Config, lock: Lock, split_tot
     approved = Approved(config.fixed_prizes_from, config.reset_cents)
     pooled: tuple[tuple[int, int], ...] = ()
     between: list[Transfer] = []
-    if instrument == BOOMERANG:
+    if INSTRUMENTS[instrument].pools_wagers_at_settlement:
         claims = canberra_poker_1997.claims(boxes, 0)
         wagers = canberra_poker_1997.wagers_of(
             boxes, claims, wager_cents=config.wager_cents, jackpot_bps=config.jackpot_bps
@@ -70,7 +68,7 @@ def prize_alone(instrument: str, declaration: Declaration, config: Config, pools
     """(hand, prize or None, cents): what one declared hand would be paid now, alone."""
     game = canberra_poker_2016.load()
     hand = game.hand(list(declaration.cards))
-    if instrument == BOOMERANG:
+    if INSTRUMENTS[instrument].pays_displayed_amount:
         prize = canberra_poker_1997.prize_hand(hand)
         claims = [Claim(1, prize, declaration.displayed_cents)] if prize else []
         settlement, _ = canberra_poker_1997.settle_jackpot(claims, pools, Approved(config.fixed_prizes_from))

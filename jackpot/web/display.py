@@ -8,7 +8,6 @@ from fastapi import APIRouter, Header, Request
 from fastapi.responses import HTMLResponse
 from starlette.responses import Response
 
-from jackpot.core.settlement import BOOMERANG
 from jackpot.web.feed import Feed
 from jackpot.web.live import Board, Live, Subject
 from jackpot.web.pages import page, rendered
@@ -81,8 +80,7 @@ def _prizes(board: Board) -> dict[str, Any]:
         "shares": shares,
         "fixed": fixed,
         "config": jackpot.config,
-        "law": find(jackpot.instrument).law,
-        "boomerang": jackpot.instrument == BOOMERANG,
+        "instrument": find(jackpot.instrument),
     }
 
 

@@ -16,6 +16,10 @@ class Instrument(NamedTuple):
     id: str
     law: str
     game: str
+    pools_wagers_at_settlement: bool = False
+    """A jackpot wager waits until its round is settled, and goes to the pools if it lost (reading 16)."""
+    pays_displayed_amount: bool = False
+    """Each winner is paid on the amount displayed when its hand was declared (reading 17)."""
 
     @property
     def module(self) -> ModuleType:
@@ -31,7 +35,13 @@ INSTRUMENTS: Final[dict[str, Instrument]] = {
     instrument.id: instrument
     for instrument in (
         Instrument("canberra-poker-2016", "NI2016-268", "Canberra Poker, progressive jackpot"),
-        Instrument("canberra-poker-1997", "Gazette S89 of 1997", "Canberra Poker, Boomerang Jackpot"),
+        Instrument(
+            "canberra-poker-1997",
+            "Gazette S89 of 1997",
+            "Canberra Poker, Boomerang Jackpot",
+            pools_wagers_at_settlement=True,
+            pays_displayed_amount=True,
+        ),
         Instrument("canberra-manila-2005", "NI2005-64", "Canberra Manila"),
         Instrument("seven-card-stud-2005", "NI2005-74", "Seven Card Stud"),
         Instrument("ultimate-texas-holdem-2025", "NI2025-411", "Ultimate Texas Hold-em"),
