@@ -1,4 +1,4 @@
-"""The documents a round may be told in; an unknown key, a wrong type or a bad card is refused with its place."""
+"""The JSON that describes a round; an unknown key, a wrong type or a bad card is refused with its place."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from rules import INSTRUMENTS, Cards, parse
 from rules.jackpot_prizes import FixedFrom
 
 
-class DocumentError(ValueError):
-    """A document that does not tell a round; the sentence says where and what."""
+class RequestError(ValueError):
+    """JSON that does not describe a round; the message says what is wrong and where."""
 
 
 def _cards(value: object) -> Cards:
-    return parse(value)  # type: ignore[arg-type]  # parse refuses what is not cards, with a sentence
+    return parse(value)  # type: ignore[arg-type]  # parse refuses what is not cards, with a message
 
 
 CardsField = Annotated[Cards, BeforeValidator(_cards)]
@@ -49,7 +49,7 @@ class Approved(_Part):
 
 
 class Approved1997(Approved):
-    """1997 pools the losing wagers at settlement, so it must know them."""
+    """1997 pools the losing wagers at settlement, so it needs their amount and their split."""
 
     wager_cents: Cents = 0
     jackpot_bps: Annotated[int, Field(ge=0, le=10_000)] = 0
@@ -68,7 +68,7 @@ class CanberraPlayer(_Part):
 
 
 class CanberraPlayer1997(CanberraPlayer):
-    """With what 1997 asks besides: a misdealt hand, and the amount displayed when this box was declared."""
+    """What 1997 needs besides: a misdealt hand, and the amount displayed when this box was declared."""
 
     misdealt: bool = False
     displayed_cents: Cents | None = None
@@ -119,14 +119,14 @@ class Holdem2025(_Part):
 
 
 class CommissionTerms(_Part):
-    """What the house takes from the pots."""
+    """The commission the house takes from the pots."""
 
     percent: Literal[5, 10]
     cap_cents: Cents
 
 
 class PotOptions(_Part):
-    """What the operator chose for the table."""
+    """The options the operator chose for the table."""
 
     deck: Literal[52, 48, 44, 40, 36, 32] = 52
     joker: bool = False
@@ -158,29 +158,29 @@ class PotRound(_Part):
     players: list[PotPlayer]
 
 
-Document = Annotated[Canberra2016 | Canberra1997 | Holdem2025 | PotRound, Field(discriminator="rules")]
-_ADAPTER: TypeAdapter[Document] = TypeAdapter(Document)
+RoundRequest = Annotated[Canberra2016 | Canberra1997 | Holdem2025 | PotRound, Field(discriminator="rules")]
+_ADAPTER: TypeAdapter[RoundRequest] = TypeAdapter(RoundRequest)
 
 
-def read(text: str) -> Document:
-    """A document from JSON text, or the sentence that says what is wrong with it and where."""
+def read(text: str) -> RoundRequest:
+    """Return the request in a JSON text; RequestError says what is wrong with it and where."""
     try:
-        value = json.loads(text, parse_constant=_not_a_number)
+        value = json.loads(text, parse_constant=_refuse_constant)
     except (json.JSONDecodeError, RecursionError) as error:
-        raise DocumentError(f"this is not JSON: {error}") from None
+        raise RequestError(f"this is not JSON: {error}") from None
     if not isinstance(value, dict) or value.get("rules") not in tuple(INSTRUMENTS):
-        raise DocumentError(f'a round is a JSON object whose "rules" is one of {", ".join(INSTRUMENTS)}')
+        raise RequestError(f'a round is a JSON object whose "rules" is one of {", ".join(INSTRUMENTS)}')
     try:
         return _ADAPTER.validate_python(value)
     except PydanticError as error:
-        raise DocumentError(_sentence(error)) from None
+        raise RequestError(_message(error)) from None
 
 
-def _not_a_number(name: str) -> object:
-    raise DocumentError(f"this is not JSON: {name} is not a number")
+def _refuse_constant(name: str) -> object:
+    raise RequestError(f"this is not JSON: {name} is not a number")
 
 
-def _sentence(error: PydanticError) -> str:
+def _message(error: PydanticError) -> str:
     first, *more = error.errors(include_url=False, include_context=False)
     place = ""
     for step in first["loc"][1:]:
