@@ -1,15 +1,15 @@
 """Cards, and decks of them.
 
-A card is an integer built so that a plain sum over a hand says all that ranking needs:
+A card is an integer, built so that the sum of a hand's cards holds all that ranking needs:
 
     bits  0-31    5 ** rank index       how many of each rank (the Joker has a digit of its own)
     bits 32-47    one nibble a suit     how many of each suit (the Joker counts for every suit)
     bits 48-206   three bits a card     which cards, and how often
 
 The *key* of a hand is what remains of that sum under `KEY_MASK`: the rank digits, a mark for a suit that has five cards
-or more, and a mark for a card held twice. Base five cannot confuse two hands, whatever their number of cards, because
-no natural rank comes more than four times. So one look-up in a table of keys ranks a hand and refuses, all at once, the
-wrong number of cards, cards the deck does not have, and cards held twice.
+or more, and a mark for a card held twice. In base five no two hands of any size have the same rank digits, because no
+natural rank comes more than four times. So one look-up in a table of keys ranks a hand and also refuses the wrong
+number of cards, cards the deck does not have, and cards held twice.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ SUIT_SHIFT: Final = 32
 IDENTITY_SHIFT: Final = 48
 SUM_MASK: Final = (1 << IDENTITY_SHIFT) - 1
 FLUSH_BIAS: Final = 0x3333 << SUIT_SHIFT
-"""Added to a sum, it lifts the nibble of a suit with five cards to its highest bit."""
+"""Added to a sum, it sets the highest bit in the nibble of a suit with five cards or more."""
 MARKED_TWICE: Final = 1 << IDENTITY_SHIFT
 """Keys from here up hold some card twice."""
 _FLUSH_MARKS: Final = 0x8888 << SUIT_SHIFT
@@ -42,12 +42,12 @@ JOKER_KEY: Final = 5**JOKER_INDEX
 
 
 class Card(int):
-    """One card; its integer value is its share in the sum that ranks a hand. There is one object for each card."""
+    """One card; its integer value is its part of the sum that ranks a hand. There is one object for each card."""
 
     __slots__ = ()
 
     def __new__(cls, code: int) -> Self:
-        """The card of this value; no other integer is a card."""
+        """Return the card of this value; CardError for any other integer."""
         for known in _EVERY:
             if known == code:
                 return cast("Self", known)
@@ -55,12 +55,12 @@ class Card(int):
 
     @property
     def is_joker(self) -> bool:
-        """Whether this is the Joker."""
+        """True for the Joker."""
         return self is JOKER
 
     @property
     def rank(self) -> int:
-        """2 to 14 (ace); the Joker has no rank of its own and says 0."""
+        """2 to 14 (ace); 0 for the Joker."""
         return 0 if self is JOKER else _index(self) % 13 + 2
 
     @property
@@ -108,7 +108,7 @@ LAST_BIASED: Final = {name: code + FLUSH_BIAS for name, code in _CODES}
 """Plain text is ranked two cards at a time: "As Kd " "Qc Js " "Th"."""
 PAIR_OF_CARDS: Final = {name: (code, _BY_NAME[name[:2]], _BY_NAME[name[3:5]]) for name, code in PAIR_AND_SPACE.items()}
 LAST_CARD: Final = {name: (code, _BY_NAME[name]) for name, code in LAST_BIASED.items()}
-"""The same sums with the cards themselves."""
+"""The same sums, together with their cards."""
 
 
 class Cards(Sequence[Card]):
@@ -196,7 +196,7 @@ CardsLike = str | Card | Cards | Sequence[str | Card]
 
 
 def card(name: str) -> Card:
-    """The card of this name: rank A K Q J T (or 10) 9-2 and suit s h d c, or Jk."""
+    """Return the card of this name: rank A K Q J T (or 10) 9-2 and suit s h d c, or Jk."""
     try:
         return _BY_NAME[name]
     except (KeyError, TypeError):
@@ -206,7 +206,7 @@ def card(name: str) -> Card:
 
 
 def parse(cards: CardsLike) -> Cards:
-    """Cards from a string ("As 10d Jk"), one card, or a list of either."""
+    """Return the cards in a string ("As 10d Jk"), one card, or a list of either."""
     if isinstance(cards, Cards):
         return cards
     if isinstance(cards, Card):
@@ -219,7 +219,7 @@ def parse(cards: CardsLike) -> Cards:
 
 
 def key_of(cards: CardsLike) -> int:
-    """The key of cards in any form; five cards in a list are added up without keeping them."""
+    """Return the key of cards in any form; five cards in a list are added up without making a `Cards`."""
     if (type(cards) is list or type(cards) is tuple) and len(cards) == 5:
         a, b, c, d, e = cards
         if type(a) is Card and type(b) is Card and type(c) is Card and type(d) is Card and type(e) is Card:
@@ -228,14 +228,14 @@ def key_of(cards: CardsLike) -> int:
 
 
 def lowest_rank(size: int) -> int:
-    """The lowest rank of a deck of this many natural cards (52 starts at 2, 32 at 7)."""
+    """Return the lowest rank of a deck of this many natural cards (52 starts at 2, 32 at 7)."""
     if type(size) is not int or size not in DECK_SIZES:
         raise OptionError(f"a deck has {', '.join(map(str, DECK_SIZES))} cards and not {shown(size)}")
     return 2 + (52 - size) // 4
 
 
 def deck(size: int = 52, *, joker: bool = False) -> Cards:
-    """Every card of a deck, lowest rank first, the Joker last."""
+    """Return every card of a deck, lowest rank first, the Joker last."""
     lowest = lowest_rank(size)
     if type(joker) is not bool:
         raise OptionError(f"the Joker is in the deck or not: joker is true or false, not {shown(joker)}")

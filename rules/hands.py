@@ -1,4 +1,4 @@
-"""Hands: five cards with a category, a comparison and a sentence."""
+"""Hands: five cards with a category, a comparison and a description."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def _many(rank: int) -> str:
 
 @total_ordering
 class _Compared:
-    """Five cards that compare with others of the same ranking; equal is a tie, whatever the suits."""
+    """Five cards that compare with others of the same ranking; equal is a tie: suits do not count."""
 
     __slots__ = ("_given", "strength")
 
@@ -70,7 +70,7 @@ class _Compared:
 
 
 def _laid_out(given: Cards, counted: list[int]) -> Cards:
-    """The given cards in the order of the ranks they count as."""
+    """Return the given cards in the order of the ranks they count as."""
     return Cards(given[place] for place in places_of(counted, [card.rank for card in given]))
 
 
@@ -80,7 +80,7 @@ class Hand(_Compared):
     __slots__ = ("_laid", "_ranking")
 
     def __init__(self, cards: CardsLike, strength: int, ranking: Ranking, laid: Cards | None = None) -> None:
-        """`laid` is the five cards, highest first, where the cards given are more than five."""
+        """`laid` is the five cards that count, highest first, if more than five are given."""
         self._given = cards
         self.strength = strength
         self._ranking: Final = ranking
@@ -97,18 +97,18 @@ class Hand(_Compared):
 
     @property
     def category(self) -> Category:
-        """What the hand is."""
+        """The hand's category."""
         return self._ranking.category_of(self.strength)
 
     @property
     def cards(self) -> Cards:
-        """The five cards that count, highest first; a low ace and the Joker lie where they count."""
+        """The five cards that count, highest first, a low ace and the Joker at the rank they count as."""
         if self._laid is not None:
             return self._laid
         return _laid_out(self.given, self._ranking.counted_ranks(self.strength))
 
     def describe(self) -> str:
-        """A sentence for a person: "Full house, kings over jacks"."""
+        """Describe the hand for people: "Full house, kings over jacks"."""
         category, ranks = self.category, ranks_of(self.strength)
         match category:
             case Category.ROYAL_FLUSH:
@@ -141,12 +141,12 @@ class LowHand(_Compared):
 
     @property
     def category(self) -> Category:
-        """What the hand is, straights and flushes aside."""
+        """The hand's category; straights and flushes do not count."""
         return self._ranking.category_of(self.strength)
 
     @property
     def is_eight_or_better(self) -> bool:
-        """Five different ranks, none above eight."""
+        """True for five different ranks, none above eight."""
         return self._ranking.is_eight_or_better(self.strength)
 
     @property
@@ -158,7 +158,7 @@ class LowHand(_Compared):
         return repeat_ranks(self._ranking.ranks_of(self.strength), self.category)
 
     def describe(self) -> str:
-        """A sentence for a person: "Low, eight six four three two"."""
+        """Describe the hand for people: "Low, eight six four three two"."""
         if self.category is Category.FIVE_ODD_CARDS:
             return f"Low, {' '.join(map(_one, self._ranks()))}"
         return f"Low with {self.category.title.lower()}, {' '.join(map(_one, self._ranks()))}"

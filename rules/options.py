@@ -14,13 +14,13 @@ POT_GAME_OPTIONS: Final = ("deck", "joker", "ace_low", "low_ace", "win", "eight_
 
 
 def refuse_options(instrument_id: str, options: Mapping[str, object]) -> None:
-    """For an instrument that leaves no choice: one deck of 52, the ace high and low."""
+    """Refuse every option: the instrument has one deck of 52 and the ace both high and low."""
     if options:
         raise OptionError(f"{instrument_id} leaves no choice of {', '.join(map(shown, sorted(options)))}")
 
 
 def pot_game_options(instrument_id: str, options: Mapping[str, object]) -> tuple[DeckOptions, LowOptions, Win]:
-    """The choices of NI2005-64 and NI2005-74 rr 2.2, 2.3 and 3.5."""
+    """Return the options of NI2005-64 and NI2005-74 rr 2.2, 2.3 and 3.5."""
     unknown = sorted(set(options) - set(POT_GAME_OPTIONS))
     if unknown:
         raise OptionError(

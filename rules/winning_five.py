@@ -60,5 +60,5 @@ def _chooser(places: tuple[int, ...]) -> Choice:
 
 @cache
 def winning_five(ranking: Ranking) -> WinningFive:
-    """The one table for this ranking."""
+    """Return the table for this ranking; there is one object for each."""
     return WinningFive(ranking)

@@ -1,4 +1,4 @@
-"""One module per law: `load` gives the game's hands, and the rest what the law settles. No files, no wires."""
+"""One module per instrument: `load` returns its game, the other functions settle what the instrument settles."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ class Instrument(NamedTuple):
 
     @property
     def module(self) -> ModuleType:
-        """The module that holds this law."""
+        """The module of this instrument."""
         return import_module(f"rules.instruments.{self.id.replace('-', '_')}")
 
     def clause(self, number: str) -> str:
-        """How a clause is cited: "NI2016-268 r 11.3(b)"."""
+        """Return the citation of a clause: "NI2016-268 r 11.3(b)"."""
         return f"{self.law} r {number}"
 
 
@@ -51,7 +51,7 @@ DEFAULT: Final = "canberra-poker-2016"
 
 
 def find(instrument_id: str) -> Instrument:
-    """The instrument of this id."""
+    """Return the instrument of this id."""
     try:
         return INSTRUMENTS[instrument_id]
     except (KeyError, TypeError):
@@ -61,6 +61,6 @@ def find(instrument_id: str) -> Instrument:
 
 
 def load(instrument_id: str, /, **options: object) -> Game:
-    """The game of this instrument, under the options it allows its operator to choose."""
+    """Return the game of this instrument under the options that its operator chose."""
     game: Game = find(instrument_id).module.load(**options)
     return game

@@ -3,7 +3,7 @@
 Choices where the text is silent, beside the readings:
 - Wagers that break the game's own proportions are refused, not settled: the blind equals the ante (dictionary), the
   play wager is one to four times the ante (rr 8.1, 8.3, 8.5), trips needs both (r 4.3). When each multiple is allowed
-  is the dealer's to see.
+  is for the dealer to check.
 - A folded player may have a play wager on the table (r 9.1, conceding); it is lost with the other three.
 """
 
@@ -43,7 +43,7 @@ TRIPS_ODDS: Final = {
     Category.STRAIGHT: 4,
     Category.THREE_OF_A_KIND: 3,
 }
-"""To one, whatever the dealer has (r 10.1, table 2)."""
+"""To one; the dealer's hand does not matter (r 10.1, table 2)."""
 
 PLAY_MULTIPLES: Final = (1, 2, 3, 4)
 
@@ -63,7 +63,7 @@ class Player:
 
 @dataclass(frozen=True, slots=True)
 class Settled:
-    """What becomes of one wager, what is paid on top of it, and under which clause."""
+    """The outcome of one wager, the amount paid on top of it, and the clause."""
 
     outcome: Outcome
     paid_cents: int
@@ -72,7 +72,7 @@ class Settled:
 
 @dataclass(frozen=True, slots=True)
 class PlayerResult:
-    """One box's four wagers settled."""
+    """The four wagers of one box, settled."""
 
     box: int
     hand: Category | None
@@ -83,7 +83,7 @@ class PlayerResult:
 
 
 def load(**options: object) -> Game:
-    """The game's hands: one deck of 52 (r 2.1), the best five of seven (r 9.3(b)), the order of r 3.1."""
+    """Return the game: one deck of 52 (r 2.1), the best five of seven (r 9.3(b)), the order of r 3.1."""
     refuse_options(INSTRUMENT.id, options)
     return HoldemGame(INSTRUMENT.id)
 
@@ -91,7 +91,7 @@ def load(**options: object) -> Game:
 def settle_table(
     board: Cards, dealer: Cards, players: Sequence[Player], max_payout_cents: int | None = None
 ) -> list[PlayerResult]:
-    """The four wagers of each player against the dealer (rr 9, 10, reading 28)."""
+    """Settle the four wagers of each player against the dealer (rr 9, 10, reading 28)."""
     game = load()
     _require_round(game, board, dealer, players)
     if max_payout_cents is not None:
@@ -130,14 +130,14 @@ def _against_dealer(stake: int, hand: Hand, dealer: Hand, number: str) -> Settle
 
 
 def _ante(player: Player, hand: Hand, dealer: Hand) -> Settled:
-    """Pushes unless the dealer has a pair or better (rr 9.2, 9.5)."""
+    """The ante pushes unless the dealer has a pair or better (rr 9.2, 9.5)."""
     if dealer.category is Category.FIVE_ODD_CARDS:
         return _settled(Outcome.PUSH, "9.5(c)")
     return _against_dealer(player.ante_cents, hand, dealer, "9.5")
 
 
 def _blind(player: Player, hand: Hand, dealer: Hand, max_payout_cents: int | None) -> Settled:
-    """Wins only with a straight or better that beats the dealer (r 9.6); three to two is rounded down."""
+    """The blind wins only with a straight or better that beats the dealer (r 9.6); three to two is rounded down."""
     if hand < dealer:
         return _settled(Outcome.LOSE, "9.6(b)")
     if hand == dealer or hand.category not in BLIND_ODDS:
@@ -148,7 +148,7 @@ def _blind(player: Player, hand: Hand, dealer: Hand, max_payout_cents: int | Non
 
 
 def _trips(player: Player, hand: Hand) -> Settled:
-    """Three of a kind or better, whatever the dealer has (r 9.7)."""
+    """Trips wins with three of a kind or better; the dealer's hand does not matter (r 9.7)."""
     if hand.category in TRIPS_ODDS:
         return _settled(Outcome.WIN, "9.7(a)", player.trips_cents * TRIPS_ODDS[hand.category])
     return _settled(Outcome.LOSE, "9.7(b)")
@@ -156,7 +156,7 @@ def _trips(player: Player, hand: Hand) -> Settled:
 
 def _require_round(game: Game, board: Cards, dealer: Cards, players: Sequence[Player]) -> None:
     require_boxes(player.box for player in players)
-    game.held(dealer, board)
+    game.check_deal(dealer, board)
     require_one_deck([("the board", board), ("the dealer", dealer), *((f"box {p.box}", p.hole) for p in players)])
     for player in players:
         if player.hole is None and not player.folded:

@@ -1,4 +1,4 @@
-"""Exact odds: how often each hand comes, what a jackpot wager returns, whether a configuration can pay."""
+"""Exact odds: the frequency of each hand, the return of a jackpot wager, the solvency of a configuration."""
 
 from rules.odds.counting import category_counts, strength_counts, total_hands
 from rules.odds.returns import (

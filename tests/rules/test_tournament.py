@@ -70,7 +70,7 @@ def test_nobody_finishes_in_two_places():
 
 
 def test_every_place_has_a_player():
-    with pytest.raises(RoundError, match="nobody is listed for place 2"):
+    with pytest.raises(RoundError, match="no player is listed for place 2"):
         share_prizes([500_00], [["ann"], [], ["bob"]])
 
 
