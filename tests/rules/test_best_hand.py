@@ -1,4 +1,4 @@
-"""The best hand of a deal is the first of the best among all choices, with the same five cards in the same order."""
+"""The best hand of a deal equals the best of all choices, with the same five cards in the same order."""
 
 from itertools import combinations, islice, permutations, product
 
@@ -15,14 +15,14 @@ DECKS = [Deck(size, joker, ace_low) for size, joker, ace_low in product(LOWEST, 
 
 
 def choices(game, cards):
-    """Every five cards that a player of this game may use, in the order in which they are given."""
+    """Return every five cards that a player of this game may use, in the order given."""
     if game.instrument_id == "canberra-manila-2005":
         return [Cards((*cards[:2], *three)) for three in combinations(cards[2:], 3)]
     return [Cards(five) for five in combinations(cards, 5)]
 
 
 def laid_out(hand, deck):
-    """The five cards of a hand in the order of the ranks they count as, by the reference."""
+    """Return the five cards of a hand in the order of the ranks they count as, by the reference."""
     left = list(hand.given)
     laid = []
     for rank in reference.counted_ranks(reference.cards(str(hand.given)), deck):
@@ -33,7 +33,7 @@ def laid_out(hand, deck):
 
 
 def parts(game, cards):
-    """The ways to hand over a deal: own cards and board, or all of them where the game has no board."""
+    """Return the ways to divide a deal into own cards and board."""
     if game.instrument_id == "seven-card-stud-2005":
         return [(cards, Cards(())), (cards[:6], cards[6:])]
     return [(cards, Cards(()))] if len(cards) == 5 else [(cards[:2], cards[2:])]

@@ -36,7 +36,7 @@ def settle(
     reset: int = 0,
     wagers: Wagers | None = None,
 ) -> tuple[Settlement, Pooled]:
-    """Claims on the displayed amount, which is what the jackpot holds unless told."""
+    """Settle claims on the displayed amount, by default the amount in the jackpot."""
     shown = jackpot if displayed is None else displayed
     claims = [Claim(box, hand, shown[box] if isinstance(shown, dict) else shown) for box, hand in hands.items()]
     return law.settle_jackpot(claims, Pools(jackpot, reserve), Approved(fixed_from, reset), wagers)
@@ -55,7 +55,7 @@ def wagered(box: int, cards: str | None, **more: object) -> Box:
     return Box(box, None if cards is None else parse(cards), **fields)
 
 
-# --- s 12: what qualifies (reading 19) ---
+# --- s 12: hands that qualify (reading 19) ---
 
 
 @pytest.mark.parametrize(
@@ -163,7 +163,7 @@ def test_a_claim_on_a_negative_display_is_refused(displayed):
         settle({7: SF}, 50_000_00, displayed=displayed)
 
 
-def test_what_the_jackpot_holds_beyond_the_displayed_amount_stays_in_it():
+def test_the_jackpot_keeps_all_beyond_the_displayed_amount():
     settlement, _ = settle({7: RF}, 50_000_70, displayed=50_000_00)
     assert sources(settlement) == {7: Sources(50_000_00)}
     assert settlement.after.jackpot_cents == 70
@@ -190,7 +190,7 @@ def test_where_the_display_shows_more_than_the_jackpot_holds_the_reserve_pays_th
         (SF, 48_765_43, 4_876_54, 4_876_54),
     ],
 )
-def test_the_percentage_comes_from_the_jackpot_and_what_a_floor_adds_from_the_reserve(
+def test_the_percentage_comes_from_the_jackpot_and_the_rest_of_a_floor_from_the_reserve(
     hand, displayed, paid, from_jackpot
 ):
     settlement, _ = settle({7: hand}, 90_000_00, displayed=displayed)
@@ -198,7 +198,7 @@ def test_the_percentage_comes_from_the_jackpot_and_what_a_floor_adds_from_the_re
     assert settlement.after == Pools(90_000_00 - from_jackpot, PLENTY - (paid - from_jackpot))
 
 
-def test_what_the_reserve_lacks_for_a_floor_is_an_advance():
+def test_if_the_reserve_cannot_pay_a_floor_the_rest_is_an_advance():
     settlement, _ = settle({7: RF}, 4_000_00, 1_500_00)
     assert sources(settlement) == {7: Sources(4_000_00, 1_500_00, 0, 4_500_00)}
 
@@ -212,9 +212,7 @@ def test_what_the_reserve_lacks_for_a_floor_is_an_advance():
         (FixedFrom.HOUSE, lambda paid: Sources(house_cents=paid)),
     ],
 )
-def test_a_bonus_payout_is_500_150_100_or_50_from_whom_the_approved_configuration_says(
-    hand, paid, fixed_from, expected
-):
+def test_a_bonus_payout_is_500_150_100_or_50_from_the_approved_source(hand, paid, fixed_from, expected):
     settlement, _ = settle({7: hand}, 30_00, 20_00, fixed_from=fixed_from)
     assert amounts(settlement) == {7: paid}
     assert sources(settlement) == {7: expected(paid)}
@@ -244,7 +242,7 @@ def test_two_royals_at_30000_are_paid_30000_each_the_second_by_the_reserve():
     assert settlement.house_cents == 10_000_00
 
 
-def test_royals_are_paid_where_they_sit_before_a_straight_flush_to_their_left():
+def test_a_royal_is_paid_before_a_straight_flush_to_its_left():
     settlement, _ = settle({7: RF, 4: FLUSH, 1: SF}, 50_000_00)
     assert [(payout.order, payout.box) for payout in settlement.payouts] == [(1, 7), (2, 4), (3, 1)]
     assert sources(settlement)[1] == Sources(reserve_cents=5_000_00)
@@ -315,7 +313,7 @@ def test_losing_wagers_are_split_cumulatively_on_from_the_total_split_before():
     assert settle({}, 0, 0, wagers=Wagers(1_00, 6_667, losing=4))[1].jackpot_cents == 2_66
 
 
-def test_without_wagers_told_only_the_prizes_are_settled():
+def test_without_wagers_only_the_prizes_are_settled():
     settlement, pooled = settle({3: FLUSH}, 50_000_00, 20_000_00)
     assert settlement.after == Pools(50_000_00, 19_900_00)
     assert pooled == Pooled(0, 0, 0, 0)
@@ -324,10 +322,10 @@ def test_without_wagers_told_only_the_prizes_are_settled():
 @pytest.mark.parametrize("bad", [-1, True, 1.0, "1"])
 @pytest.mark.parametrize("field", ["wager_cents", "jackpot_bps", "losing", "winning", "returned", "split_before_cents"])
 @pytest.mark.parametrize("losing", [0, 1])
-def test_wagers_that_are_no_amounts_or_counts_are_refused_even_where_nobody_lost(field, bad, losing):
-    told = {"wager_cents": 1_00, "jackpot_bps": 7_000, "losing": losing, "winning": 1, "returned": 1} | {field: bad}
+def test_wagers_that_are_no_amounts_or_counts_are_refused_even_if_no_box_lost(field, bad, losing):
+    fields = {"wager_cents": 1_00, "jackpot_bps": 7_000, "losing": losing, "winning": 1, "returned": 1} | {field: bad}
     with pytest.raises(RoundError):
-        settle({3: FLUSH}, 50_000_00, 20_000_00, wagers=Wagers(**told))
+        settle({3: FLUSH}, 50_000_00, 20_000_00, wagers=Wagers(**fields))
 
 
 def test_a_rounds_wagers_are_winning_void_or_losing_and_a_fold_and_an_undeclared_hand_lose():
@@ -369,7 +367,7 @@ def test_the_reset_after_a_royal_comes_after_the_losing_wagers_are_pooled():
     assert settlement.after == Pools(10_000_00, 0)
 
 
-def test_the_reset_never_lowers_what_the_display_left_in_the_jackpot():
+def test_the_reset_never_lowers_a_jackpot_that_held_more_than_displayed():
     settlement, _ = settle({3: RF}, 50_000_00, displayed=30_000_00, reset=10_000_00)
     assert settlement.reset == Sources()
     assert settlement.after == Pools(20_000_00, PLENTY)
@@ -462,7 +460,7 @@ def test_a_box_that_neither_folds_nor_shows_its_cards_cannot_be_settled():
 
 @pytest.mark.parametrize("max_payout", [-1, True, 1.5, "500"])
 @pytest.mark.parametrize("cards", ["As Ks Qs Js Ts", "Qs Js 9d 8d 2s"])
-def test_a_maximum_payout_that_is_no_amount_of_money_is_refused_whoever_wins(max_payout, cards):
+def test_a_maximum_payout_that_is_no_amount_of_money_is_refused(max_payout, cards):
     with pytest.raises(RoundError):
         table(LOWEST_DEALER, cards, max_payout)
 
@@ -497,7 +495,7 @@ def test_one_wager_to_a_box_at_the_table_too():
 
 
 @pytest.mark.parametrize("dealer", [NO_HAND, LOWEST_DEALER, "Ac Kc Qc Jc Tc"])
-def test_a_jackpot_prize_is_paid_whatever_the_dealer_holds(dealer):
+def test_a_jackpot_prize_does_not_depend_on_the_dealers_hand(dealer):
     boxes = [wagered(4, STRAIGHT_FLUSH_SPADES)]
     law.settle_table(parse(dealer), boxes, 1_00)
     settlement, _ = law.settle_jackpot(law.claims(boxes, 50_000_00), Pools(50_000_00, 0), Approved())

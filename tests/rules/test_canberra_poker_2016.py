@@ -151,7 +151,7 @@ def test_where_antes_are_left_out_only_the_jackpot_is_settled():
     assert law.claims([Box(4, parse(FLUSH_SPADES), jackpot_wager=True)]) == [Claim(4, FLUSH)]
 
 
-def test_no_ante_is_asked_of_a_box_that_does_not_wager_on_the_jackpot():
+def test_a_box_without_a_jackpot_wager_needs_no_ante():
     assert law.claims([Box(4, parse(FLUSH_SPADES), ante_cents=0)]) == []
 
 
@@ -243,7 +243,7 @@ def test_a_straight_flush_wins_a_tenth_of_the_jackpot_rounded_down_or_1000_if_th
 
 @pytest.mark.parametrize(("hand", "paid"), [(FOUR, 500_00), (FULL, 150_00), (FLUSH, 100_00)])
 @pytest.mark.parametrize("jackpot", [0, 50_000_00])
-def test_four_of_a_kind_wins_500_a_full_house_150_and_a_flush_100_whatever_the_jackpot(hand, paid, jackpot):
+def test_four_of_a_kind_wins_500_a_full_house_150_and_a_flush_100_at_any_jackpot(hand, paid, jackpot):
     settlement = settle({3: hand}, jackpot)
     assert amounts(settlement) == {3: paid}
     assert sources(settlement) == {3: Sources(reserve_cents=paid)}
@@ -270,7 +270,7 @@ def test_only_a_shared_prize_names_11_3(hand, clause):
     assert [payout.clause for payout in payouts] == [f"NI2016-268 r {clause}"] * 2
 
 
-def test_one_royal_and_one_straight_flush_share_with_nobody_and_name_11_1():
+def test_one_royal_and_one_straight_flush_are_not_shared_and_cite_11_1():
     clauses = {payout.hand: payout.clause for payout in settle({3: RF, 5: SF}, 50_000_00).payouts}
     assert clauses == {SF: "NI2016-268 r 11.1(b)", RF: "NI2016-268 r 11.1(a)"}
 
@@ -328,7 +328,7 @@ def test_two_straight_flushes_on_10500_get_1000_each_of_which_the_reserve_adds_5
         (50_000_00, 4, 4_298_75, 32_805_00),  # 5,000 + 4,500 + 4,050 + 3,645
     ],
 )
-def test_each_tenth_is_taken_of_what_the_one_before_left_and_each_is_rounded_down(jackpot, winners, share, after):
+def test_each_tenth_is_taken_of_the_rest_of_the_one_before_and_rounded_down(jackpot, winners, share, after):
     settlement = settle(dict.fromkeys(range(1, winners + 1), SF), jackpot)
     assert [entry.jackpot_cents for entry in sources(settlement).values()] == [share] * winners
     assert settlement.after.jackpot_cents == after
@@ -427,7 +427,7 @@ def test_a_percentage_prize_comes_from_the_jackpot_alone():
     assert sources(settlement) == {3: Sources(jackpot_cents=5_000_00)}
 
 
-def test_what_a_floor_adds_comes_from_the_reserve_and_then_as_an_advance():
+def test_the_rest_of_a_floor_comes_from_the_reserve_and_then_as_an_advance():
     settlement = settle({3: RF}, 4_000_00, 1_500_00)
     assert sources(settlement) == {3: Sources(4_000_00, 1_500_00, 0, 4_500_00)}
     assert settlement.after == Pools(0, 0)
@@ -506,7 +506,7 @@ def test_fixed_prizes_from_the_jackpot_leave_less_to_the_royals_too():
 
 
 @pytest.mark.parametrize("fixed_from", ["reserve", "players", None, True])
-def test_who_pays_fixed_prizes_is_one_of_three(fixed_from):
+def test_fixed_prizes_have_one_of_three_sources(fixed_from):
     with pytest.raises(RoundError, match="fixed prizes come from reserve, jackpot, house"):
         Approved(fixed_from)
 
@@ -534,7 +534,7 @@ def test_the_rounds_own_wagers_are_in_the_jackpot_that_a_straight_flush_is_a_ten
     assert settlement.after.jackpot_cents == 45_003_15
 
 
-def test_a_linked_table_that_wins_a_moment_later_is_settled_on_what_is_left():
+def test_a_linked_table_that_wins_a_moment_later_is_settled_on_the_remaining_pools():
     first = settle({3: SF}, 50_000_00)
     second = settle({5: SF}, first.after.jackpot_cents)
     assert (amounts(first), amounts(second)) == ({3: 5_000_00}, {5: 4_500_00})
@@ -559,7 +559,7 @@ def test_after_a_royal_the_jackpot_is_raised_to_the_reset_from_the_reserve():
     assert settlement.after == Pools(10_000_00, 10_000_00)
 
 
-def test_what_the_reserve_lacks_for_the_reset_is_an_advance():
+def test_if_the_reserve_cannot_pay_the_reset_the_rest_is_an_advance():
     settlement = settle({3: RF}, 50_000_00, 4_000_00, reset=10_000_00)
     assert settlement.reset == Sources(reserve_cents=4_000_00, advance_cents=6_000_00)
     assert settlement.after == Pools(10_000_00, 0)
@@ -573,7 +573,7 @@ def test_the_reset_comes_last_so_floors_and_fixed_prizes_draw_on_the_reserve_bef
     assert settlement.after == Pools(10_000_00, 0)
 
 
-def test_the_reset_adds_only_what_is_missing():
+def test_the_reset_adds_only_the_missing_amount():
     settlement = settle({7: RF, 1: RF}, 50_000_01, 20_000_00, reset=10_000_00)
     assert settlement.reset == Sources(reserve_cents=9_999_99)
     assert settlement.after == Pools(10_000_00, 10_000_01)
@@ -585,7 +585,7 @@ def test_the_reset_never_lowers_the_jackpot():
     assert settlement.after == Pools(2, 20_000_00)
 
 
-def test_without_a_reset_amount_the_jackpot_shows_what_is_truly_in_it():
+def test_without_a_reset_amount_the_jackpot_is_not_raised():
     settlement = law.settle_jackpot([Claim(3, RF)], Pools(50_000_00, 20_000_00), Approved())
     assert settlement.after == Pools(0, 20_000_00)
     assert settlement.reset == Sources()
@@ -650,7 +650,7 @@ def test_every_card_counts_against_the_dealer():
     ]
 
 
-def test_a_hand_equal_to_a_playing_dealers_gets_ante_and_bet_back_whatever_the_suits():
+def test_a_hand_equal_to_a_playing_dealers_in_any_suits_gets_ante_and_bet_back():
     assert table(LOWEST_DEALER, "Ad Kc 4d 3c 2s") == [BACK]
 
 
@@ -687,7 +687,7 @@ def test_a_bet_is_paid_up_to_the_tables_maximum_payout_and_the_ante_in_full(max_
 
 @pytest.mark.parametrize("max_payout", [-1, True, 1.5, "500"])
 @pytest.mark.parametrize("cards", ["As Ks Qs Js Ts", "Qs Js 9d 8d 2s"])
-def test_a_maximum_payout_that_is_no_amount_of_money_is_refused_whoever_wins(max_payout, cards):
+def test_a_maximum_payout_that_is_no_amount_of_money_is_refused(max_payout, cards):
     with pytest.raises(RulesError):
         table(LOWEST_DEALER, cards, max_payout=max_payout)
 
@@ -695,7 +695,7 @@ def test_a_maximum_payout_that_is_no_amount_of_money_is_refused_whoever_wins(max
 @pytest.mark.parametrize("dealer", ["Ac Qd Jc Td 8h", LOWEST_DEALER])
 @pytest.mark.parametrize("bet", [None, 0, BET])
 @pytest.mark.parametrize("cards", ["As Ks Qs Js Ts", None])
-def test_a_fold_loses_its_ante_and_any_bet_whatever_the_dealer_and_its_own_cards(dealer, bet, cards):
+def test_a_fold_loses_its_ante_and_any_bet_with_any_cards(dealer, bet, cards):
     boxes = [wagered(1, cards, folded=True, bet_cents=bet)]
     (result,) = law.settle_table(parse(dealer), boxes)
     assert (result.ante, result.ante_paid_cents, result.bet, result.bet_paid_cents) == LOST
@@ -741,7 +741,7 @@ def test_the_highest_number_a_box_may_have_is_a_million():
         law.claims([wagered(1_000_001, FLUSH_SPADES)])
 
 
-def test_a_wager_is_told_to_win_lose_or_push():
+def test_the_outcome_of_a_wager_is_win_lose_or_push():
     assert [str(outcome) for outcome in (Outcome.WIN, Outcome.LOSE, Outcome.PUSH)] == ["win", "lose", "push"]
 
 
@@ -773,7 +773,7 @@ def test_boxes_are_answered_in_the_order_they_were_given():
 
 @pytest.mark.parametrize("dealer", ["Ac Qd Jc Td 8h", LOWEST_DEALER, "Ac Kc Qc Jc Tc"])
 @pytest.mark.parametrize("max_payout", [None, 1_00])
-def test_a_jackpot_prize_is_paid_whatever_the_dealer_holds_and_beyond_the_maximum_payout(dealer, max_payout):
+def test_a_jackpot_prize_does_not_depend_on_the_dealers_hand_or_the_maximum_payout(dealer, max_payout):
     boxes = [wagered(4, STRAIGHT_FLUSH_SPADES)]
     law.settle_table(parse(dealer), boxes, max_payout)
     settlement = law.settle_jackpot(law.claims(boxes), Pools(50_000_00, 0), Approved())

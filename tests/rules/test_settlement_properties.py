@@ -1,4 +1,4 @@
-"""Settlements of random rounds against an oracle written from the readings alone, and the promises every one keeps.
+"""Settlements of random rounds against an oracle written from the readings alone, and their invariants.
 
 The oracle below shares no code with `rules`: it has its own cards, its own ranking of hands (readings 21-26), and its
 own settlement of each game (readings 4-9, 12, 16-20, 27-30). Rounds are dealt from a real shuffled deck; prize hands
@@ -49,7 +49,7 @@ JOKER: Card = (0, "")
 
 
 class Deck(NamedTuple):
-    """The deck in play, and how its ace counts."""
+    """The deck in play and the options of its ace."""
 
     size: int = 52
     joker: bool = False
@@ -103,7 +103,7 @@ def category_and_ranks(five: list[Card], deck: Deck) -> tuple[str, list[int]]:
 
 
 def high_value(five: list[Card], deck: Deck = FIFTY_TWO) -> tuple[int, list[int]]:
-    """Greater is better, equal is a tie; the Joker stands for any card of the deck (reading 23)."""
+    """Return a value: greater is better, equal is a tie; the Joker counts as any card of the deck (reading 23)."""
     order = FULL_DECK_ORDER if len(deck.cards) >= 52 else REDUCED_DECK_ORDER
     if JOKER in five:
         others = [card for card in five if card != JOKER]
@@ -129,7 +129,7 @@ def low_value(five: list[Card], deck: Deck) -> tuple[list[int], list[int]]:
 
 
 def take(rng: Random, deck: list[Card], kind: str) -> list[Card]:
-    """Five cards of this kind out of the deck, or any five where it has none left."""
+    """Draw five cards of this kind from the deck, or any five if it has none left."""
     suits, ranks = rng.sample("cdhs", 4), rng.sample(range(2, 15), 13)
     wanted: list[list[Card]] = []
     match kind:
@@ -165,7 +165,7 @@ KINDS = st.lists(
 
 
 def deal(seed: int, kinds: list[str]) -> tuple[dict[int, list[Card]], list[Card]]:
-    """The hands of boxes 1, 2, ... in a shuffled order of numbers, and the cards left."""
+    """Return the hands of boxes in a shuffled order of numbers, and the remaining cards."""
     rng = Random(seed)
     deck = FIFTY_TWO.cards
     rng.shuffle(deck)
@@ -177,7 +177,7 @@ def deal(seed: int, kinds: list[str]) -> tuple[dict[int, list[Card]], list[Card]
 
 
 class Row(NamedTuple):
-    """One prize as the oracle sees it: who, what, how much, and from whom."""
+    """One prize by the oracle: box, hand, amount and sources."""
 
     box: int
     hand: str
@@ -205,7 +205,7 @@ class Books:
         return given
 
     def row(self, box: int, hand: str, amount: int, jackpot: int) -> Row:
-        """A prize of which the jackpot has given its part; the reserve gives the rest, then the operator."""
+        """Pay a prize after the jackpot's part: the rest comes from the reserve, then from the operator."""
         reserve = self.from_reserve(amount - jackpot)
         return Row(box, hand, amount, jackpot, reserve, 0, amount - jackpot - reserve)
 
@@ -216,7 +216,7 @@ class Books:
         return self.row(box, hand, amount, self.from_jackpot(amount) if payer == "jackpot" else 0)
 
     def reset(self, prizes: dict[int, str], target: int) -> tuple[int, int]:
-        """(from the reserve, as an advance): what a jackpot that paid a royal lacks of the reset amount."""
+        """Return (from the reserve, as an advance) for raising a jackpot that paid a royal to the reset amount."""
         missing = max(target - self.jackpot, 0) if RF in prizes.values() else 0
         given = self.from_reserve(missing)
         self.jackpot += missing
@@ -240,7 +240,7 @@ def rows(settlement: Settlement) -> list[Row]:
 
 
 def assert_books_balance(settlement: Settlement, before: Pools, pooled: int = 0) -> None:
-    """No cent is lost or made, no pool or source is negative, and every prize is the sum of its sources."""
+    """No cent is lost or created, no pool or source is negative, and every prize is the sum of its sources."""
     prizes = sum(payout.amount_cents for payout in settlement.payouts)
     held_before = before.jackpot_cents + before.reserve_cents + settlement.house_cents + pooled
     assert held_before == settlement.after.jackpot_cents + settlement.after.reserve_cents + prizes
@@ -254,7 +254,7 @@ def assert_books_balance(settlement: Settlement, before: Pools, pooled: int = 0)
 
 
 class Seat(NamedTuple):
-    """A box as the oracle remembers it."""
+    """A box of the oracle."""
 
     hand: list[Card]
     folded: bool
@@ -493,7 +493,7 @@ def expected_box(hand: list[Card], dealer: list[Card], ante: int, cap: int | Non
 
 
 def dealers_hand(rng: Random, left: list[Card], kind: str, like: list[Card]) -> list[Card]:
-    """Five of the cards left, on purpose an ace and a king, or the ranks of another hand, where there are such."""
+    """Draw five remaining cards: with an ace and a king, or with the ranks of another hand, if possible."""
     ranks = {"ace_king": [14, 13], "same_ranks": [rank for rank, _ in like]}.get(kind, [])
     hand: list[Card] = []
     for wanted in ranks:
@@ -530,7 +530,7 @@ def test_random_antes_and_bets_are_settled_as_the_readings_say(seed, kinds, deal
 
 
 def expected_wagers(hole: list[Card], dealer: list[Card], board: list[Card], stakes: tuple, cap: int | None) -> tuple:
-    """(outcome, paid) of ante, blind, play and trips, from rr 9.5-9.8 and the table of r 10.1."""
+    """Return (outcome, paid) of ante, blind, play and trips, from rr 9.5-9.8 and the tables of r 10.1."""
     ante, play, trips = stakes
     mine = max(high_value(list(five)) for five in combinations(hole + board, 5))
     theirs = max(high_value(list(five)) for five in combinations(dealer + board, 5))
@@ -587,7 +587,7 @@ def test_a_random_round_of_ultimate_texas_holdem_is_settled_as_the_readings_say(
 
 
 class Round(NamedTuple):
-    """A random round of Manila or Stud as the oracle remembers it."""
+    """A random round of Manila or Stud for the oracle."""
 
     instrument: str
     deck: Deck
@@ -665,7 +665,7 @@ def random_round(seed: int, instrument: str, *, mirrored: bool, win: str) -> Rou
 
 
 def winners(play: Round, eligible: list[int]) -> tuple[list[int], list[int]]:
-    """Who wins the high half and who the low half of a pot."""
+    """Return the winners of the high half and of the low half of a pot."""
     live = [seat for seat in play.holes if seat not in play.folded]
     if len(live) == 1:
         return ([], live) if play.win == "low" else (live, [])
@@ -682,7 +682,7 @@ def winners(play: Round, eligible: list[int]) -> tuple[list[int], list[int]]:
 
 
 def expected_pots(stakes: dict[int, int], folded: set[int]) -> list[tuple[int, list[int]]]:
-    """Peel the smallest stake still in off everybody's money, until no player still in has any left."""
+    """Take the smallest stake still in from every player's money, until no player still in has any."""
     left, pots = dict(stakes), []
     contenders = sorted(seat for seat in stakes if seat not in folded)
     everyone = contenders
@@ -812,7 +812,7 @@ def test_any_pot_is_divided_whole_and_all_but_one_winner_get_the_same_in_chips(c
     data=st.data(),
 )
 @random_rounds
-def test_tied_players_share_what_they_cover_to_the_cent(prizes, sizes, data):
+def test_tied_players_share_the_prizes_they_cover_to_the_cent(prizes, sizes, data):
     names = iter(data.draw(st.permutations([f"player {n}" for n in range(sum(sizes))])))
     finish = [[next(names) for _ in range(size)] for size in sizes]
     paid = share_prizes(prizes, finish)
@@ -840,7 +840,7 @@ def test_every_eliminated_player_is_ranked_once_and_more_chips_rank_higher(chips
 # --- values that are no amounts, boxes, seats or rates ---
 
 HUGE = 10**5_000
-"""Too long for Python to write out in an error's sentence."""
+"""Too long for Python to print in an error message."""
 NO_NUMBERS = [-1, True, 1.5, 1.0, float("nan"), float("inf"), "7", "", b"7"]
 
 FIVE_CARDS, DEALER = parse("9s 8s 7s 6s 5s"), parse("Ac Kd 4c 3d 2h")
@@ -848,36 +848,36 @@ BOARD_2025, DEALER_2025, HOLE = parse("Ts Js Qs 2c 3d"), parse("2h 3h"), parse("
 BOARD_MANILA, HOLES = parse("2c 5d 7h 9s Jc"), (parse("Ac Ad"), parse("Kc Kd"))
 
 
-def table_of(law, **told):
-    fields = {"box": 1, "ante_cents": 10_00, "bet_cents": 20_00} | told
+def table_of(law, **changes):
+    fields = {"box": 1, "ante_cents": 10_00, "bet_cents": 20_00} | changes
     cap = fields.pop("max_payout_cents", None)
     return law.settle_table(DEALER, [Box(cards=FIVE_CARDS, **fields)], cap)
 
 
-def jackpot_1997(**told):
-    wagers = {"wager_cents": 1_00, "jackpot_bps": 7_000, "losing": 1, "winning": 1, "returned": 1} | told
+def jackpot_1997(**changes):
+    wagers = {"wager_cents": 1_00, "jackpot_bps": 7_000, "losing": 1, "winning": 1, "returned": 1} | changes
     claim = Claim(1, SF, 50_000_00)
     return law_1997.settle_jackpot([claim], Pools(0, 0), Approved(), law_1997.Wagers(**wagers))
 
 
-def holdem_of(**told):
-    fields = {"box": 1, "ante_cents": 10_00, "blind_cents": 10_00, "play_cents": 10_00, "trips_cents": 5_00} | told
+def holdem_of(**changes):
+    fields = {"box": 1, "ante_cents": 10_00, "blind_cents": 10_00, "play_cents": 10_00, "trips_cents": 5_00} | changes
     cap = fields.pop("max_payout_cents", None)
     return law_2025.settle_table(BOARD_2025, DEALER_2025, [law_2025.Player(hole=HOLE, **fields)], cap)
 
 
-def manila_of(terms=None, **told):
-    fields = {"seat": 1, "put_in_cents": 50_00} | told
+def manila_of(terms=None, **changes):
+    fields = {"seat": 1, "put_in_cents": 50_00} | changes
     players = [Player(hole=HOLES[0], **fields), Player(2, HOLES[1], 50_00)]
     return settle_pots(rules.load("canberra-manila-2005"), players, terms or Terms(10), BOARD_MANILA)
 
 
-def claim_of(law, **told):
-    claim = Claim(**({"box": 1, "hand": SF, "displayed_cents": 50_000_00} | told))
+def claim_of(law, **changes):
+    claim = Claim(**({"box": 1, "hand": SF, "displayed_cents": 50_000_00} | changes))
     return law.settle_jackpot([claim, Claim(2, FLUSH)], Pools(50_000_00, 0), Approved())
 
 
-ASKED = {
+CHECKED_VALUES = {
     "the jackpot pool": lambda bad: Pools(bad, 0),
     "the reserve pool": lambda bad: Pools(0, bad),
     "the reset": lambda bad: Approved(reset_cents=bad),
@@ -935,16 +935,16 @@ ASKED = {
 
 
 @pytest.mark.parametrize("bad", NO_NUMBERS, ids=repr)
-@pytest.mark.parametrize("what", ASKED)
+@pytest.mark.parametrize("what", CHECKED_VALUES)
 def test_a_value_that_is_no_such_number_is_refused_with_a_sentence(what, bad):
     with pytest.raises(RulesError, match=r"\w+ \w+"):
-        ASKED[what](bad)
+        CHECKED_VALUES[what](bad)
 
 
-@pytest.mark.parametrize("what", ASKED)
+@pytest.mark.parametrize("what", CHECKED_VALUES)
 def test_a_negative_number_too_long_to_be_written_out_is_refused_with_a_sentence(what):
     with pytest.raises(RulesError, match=r"\w+ \w+"):
-        ASKED[what](-HUGE)
+        CHECKED_VALUES[what](-HUGE)
 
 
 @pytest.mark.parametrize(
@@ -966,7 +966,7 @@ def test_a_negative_number_too_long_to_be_written_out_is_refused_with_a_sentence
 )
 def test_a_number_out_of_range_and_too_long_to_be_written_out_is_refused_with_a_sentence(what):
     with pytest.raises(RulesError, match=r"\w+ \w+"):
-        ASKED[what](HUGE)
+        CHECKED_VALUES[what](HUGE)
 
 
 def test_ten_trillion_dollars_are_settled_to_the_cent_and_a_cent_more_is_refused():

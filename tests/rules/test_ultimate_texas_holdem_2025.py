@@ -25,7 +25,7 @@ def settle(board: str, dealer: str, hole: str | None, max_payout: int | None = N
 
 
 def wager(result: PlayerResult, name: str) -> tuple[Outcome, int]:
-    """What became of one of the four wagers, and what was paid on top of it."""
+    """Return the outcome of one of the four wagers and the amount paid on top of it."""
     settled = getattr(result, name)
     return settled.outcome, settled.paid_cents
 
@@ -249,7 +249,7 @@ def test_only_the_blind_is_paid_up_to_the_maximum_payout(max_payout, paid):
 
 @pytest.mark.parametrize("max_payout", [-1, True, 1.5, "500"])
 @pytest.mark.parametrize("category", [Category.ROYAL_FLUSH, Category.ONE_PAIR])
-def test_a_maximum_payout_that_is_no_amount_of_money_is_refused_whoever_wins(max_payout, category):
+def test_a_maximum_payout_that_is_no_amount_of_money_is_refused(max_payout, category):
     with pytest.raises(RulesError):
         settle(*BEATS_THE_DEALER[category], max_payout)
 
@@ -259,7 +259,7 @@ def test_a_maximum_payout_that_is_no_amount_of_money_is_refused_whoever_wins(max
 
 @pytest.mark.parametrize("hole", ["As Ks", None])
 @pytest.mark.parametrize("play", [0, ANTE, PLAY])
-def test_a_fold_loses_all_four_wagers_whatever_was_held(hole, play):
+def test_a_fold_loses_all_four_wagers_with_any_cards(hole, play):
     result = settle("Ts Js Qs 2c 3d", "2h 3h", hole, folded=True, play_cents=play)
     assert [wager(result, name) for name in WAGERS] == [(LOSE, 0)] * 4
 
@@ -300,7 +300,7 @@ def test_a_fold_names_8_6_and_a_conceded_hand_9_1(play, number):
     assert {getattr(result, name).clause for name in WAGERS} == {f"NI2025-411 r {number}"}
 
 
-# --- 4.3, 4.5, 8.1, 8.3, 8.5, 13.1: what is refused ---
+# --- 4.3, 4.5, 8.1, 8.3, 8.5, 13.1: refused rounds ---
 
 
 @pytest.mark.parametrize(("ante", "blind"), [(0, 0), (0, ANTE), (ANTE, 0), (ANTE, ANTE - 1), (ANTE, 2 * ANTE)])
