@@ -37,7 +37,7 @@ from rules.winning_five import WinningFive, winning_five
 NO_BOARD: Final[tuple[()]] = ()
 
 
-class Win(StrEnum):
+class WinRule(StrEnum):
     """The hand that wins the pot (NI2005-64 and NI2005-74 r 3.5(b), (c))."""
 
     HIGH = "high"
@@ -60,7 +60,7 @@ class Game:
         instrument_id: str,
         deck: DeckOptions | None = None,
         low: LowOptions | None = None,
-        win: Win = Win.HIGH,
+        win: WinRule = WinRule.HIGH,
     ) -> None:
         self.instrument_id = instrument_id
         self.deck = deck or DeckOptions()

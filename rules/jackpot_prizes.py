@@ -22,7 +22,7 @@ class FixedFrom(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Pools:
+class PoolAmounts:
     """The jackpot pool and the reserve pool; neither is ever negative."""
 
     jackpot_cents: int
@@ -34,7 +34,7 @@ class Pools:
 
 
 @dataclass(frozen=True, slots=True)
-class Approved:
+class ApprovedFunding:
     """The part of an approved configuration that decides a settlement."""
 
     fixed_prizes_from: FixedFrom = FixedFrom.RESERVE
@@ -77,7 +77,7 @@ class Sources:
 
 
 @dataclass(frozen=True, slots=True)
-class Payout:
+class Prize:
     """One box's prize, its place in the order of payment, its sources and its clause."""
 
     order: int
@@ -92,9 +92,9 @@ class Payout:
 class Settlement:
     """A round's prizes in payout order, the reset after a royal, and the pools after all of it."""
 
-    payouts: tuple[Payout, ...]
+    payouts: tuple[Prize, ...]
     reset: Sources
-    after: Pools
+    after: PoolAmounts
 
     @property
     def house_cents(self) -> int:
@@ -133,14 +133,14 @@ def right_to_left(claims: Sequence[Claim]) -> list[Claim]:
 class Funds:
     """The pools while a round's prizes are taken from them, one after the other."""
 
-    def __init__(self, pools: Pools) -> None:
+    def __init__(self, pools: PoolAmounts) -> None:
         self.jackpot_cents = pools.jackpot_cents
         self.reserve_cents = pools.reserve_cents
 
     @property
-    def pools(self) -> Pools:
+    def pools(self) -> PoolAmounts:
         """The pools after the prizes taken so far."""
-        return Pools(self.jackpot_cents, self.reserve_cents)
+        return PoolAmounts(self.jackpot_cents, self.reserve_cents)
 
     def take_jackpot(self, cents: int) -> int:
         """Take this amount from the jackpot pool, or all it holds; return the amount taken."""

@@ -17,7 +17,7 @@ from typing import Final
 
 from rules.cards import Cards
 from rules.errors import RoundError, shown
-from rules.game import Game, Win
+from rules.game import Game, WinRule
 from rules.hands import Hand, LowHand
 from rules.instruments import find
 from rules.round_checks import require_cents, require_one_deck
@@ -175,15 +175,15 @@ def _divide_pot(pot: SettledPot, cents: int, terms: Terms) -> dict[int, int]:
 def _hands(game: Game, players: Sequence[Player], board: Cards | None) -> dict[int, tuple[Hand | None, LowHand | None]]:
     """Return the best high and low hand of each player still in; a single player left need not show."""
     live = [player for player in players if not player.folded]
-    if game.win is Win.LOW and game.low_options.eight_or_better:
+    if game.win is WinRule.LOW and game.low_options.eight_or_better:
         raise RoundError("eight or better is for high/low games (r 3.5(d)): in a low game the lowest hand always wins")
     if len(live) == 1:
         return {live[0].seat: (None, None)}
     shared = board if board is not None else ()
     return {
         player.seat: (
-            game.best(_shown(player), shared) if game.win is not Win.LOW else None,
-            game.best_low(_shown(player), shared) if game.win is not Win.HIGH else None,
+            game.best(_shown(player), shared) if game.win is not WinRule.LOW else None,
+            game.best_low(_shown(player), shared) if game.win is not WinRule.HIGH else None,
         )
         for player in live
     }
@@ -199,7 +199,7 @@ def _find_winners(
         high = _greatest({seat: hands[seat][0] for seat in pot.eligible})
         low = _greatest({seat: hands[seat][1] for seat in pot.eligible})
         if alone:
-            high, low = ((), alone) if game.win is Win.LOW else (alone, ())
+            high, low = ((), alone) if game.win is WinRule.LOW else (alone, ())
         settled.append(SettledPot(pot.amount_cents, pot.eligible, high, low))
     return tuple(settled)
 

@@ -24,31 +24,31 @@ CardsField = Annotated[Cards, BeforeValidator(_cards)]
 Cents = NonNegativeInt
 
 
-class _Part(BaseModel):
+class _Input(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True, arbitrary_types_allowed=True)
 
 
-class Pools(_Part):
+class PoolsInput(_Input):
     """The pools as at the lock."""
 
     jackpot_cents: Cents
     reserve_cents: Cents
 
 
-class Pools1997(Pools):
-    """1997 pays on the amount displayed, which may differ from what is in the pool."""
+class PoolsInput1997(PoolsInput):
+    """1997 pays on the amount displayed, which may differ from the amount in the pool."""
 
     displayed_cents: Cents | None = None
 
 
-class Approved(_Part):
+class ApprovedInput(_Input):
     """The part of the approved configuration that decides a settlement."""
 
     fixed_prizes_from: Annotated[FixedFrom, Field(strict=False)] = FixedFrom.RESERVE
     reset_cents: Cents = 0
 
 
-class Approved1997(Approved):
+class ApprovedInput1997(ApprovedInput):
     """1997 pools the losing wagers at settlement, so it needs their amount and their split."""
 
     wager_cents: Cents = 0
@@ -56,8 +56,8 @@ class Approved1997(Approved):
     split_total_cents: Cents = 0
 
 
-class CanberraPlayer(_Part):
-    """One box of Canberra Poker; `cards` may be left out where it folded or was not declared."""
+class CanberraPlayerInput(_Input):
+    """One box of Canberra Poker; `cards` may be left out if it folded or was not declared."""
 
     box: PositiveInt
     cards: CardsField | None = None
@@ -67,36 +67,36 @@ class CanberraPlayer(_Part):
     folded: bool = False
 
 
-class CanberraPlayer1997(CanberraPlayer):
-    """What 1997 needs besides: a misdealt hand, and the amount displayed when this box was declared."""
+class CanberraPlayerInput1997(CanberraPlayerInput):
+    """1997 also needs misdealt hands, and the amount displayed when this box was declared."""
 
     misdealt: bool = False
     displayed_cents: Cents | None = None
 
 
-class Canberra2016(_Part):
+class Canberra2016(_Input):
     """A round of Canberra Poker under NI2016-268."""
 
     rules: Literal["canberra-poker-2016"]
-    pools: Pools
-    approved: Approved = Approved()
+    pools: PoolsInput
+    approved: ApprovedInput = ApprovedInput()
     dealer: CardsField | None = None
     max_payout_cents: Cents | None = None
-    players: list[CanberraPlayer]
+    players: list[CanberraPlayerInput]
 
 
-class Canberra1997(_Part):
+class Canberra1997(_Input):
     """A round of Canberra Poker under Gazette S89 of 1997."""
 
     rules: Literal["canberra-poker-1997"]
-    pools: Pools1997
-    approved: Approved1997 = Approved1997()
+    pools: PoolsInput1997
+    approved: ApprovedInput1997 = ApprovedInput1997()
     dealer: CardsField | None = None
     max_payout_cents: Cents | None = None
-    players: list[CanberraPlayer1997]
+    players: list[CanberraPlayerInput1997]
 
 
-class HoldemPlayer(_Part):
+class HoldemPlayerInput(_Input):
     """One box of Ultimate Texas Hold-em."""
 
     box: PositiveInt
@@ -108,24 +108,24 @@ class HoldemPlayer(_Part):
     folded: bool = False
 
 
-class Holdem2025(_Part):
+class Holdem2025(_Input):
     """A round of Ultimate Texas Hold-em."""
 
     rules: Literal["ultimate-texas-holdem-2025"]
     board: CardsField
     dealer: CardsField
     max_payout_cents: Cents | None = None
-    players: list[HoldemPlayer]
+    players: list[HoldemPlayerInput]
 
 
-class CommissionTerms(_Part):
+class CommissionTerms(_Input):
     """The commission the house takes from the pots."""
 
     percent: Literal[5, 10]
     cap_cents: Cents
 
 
-class PotOptions(_Part):
+class PotOptions(_Input):
     """The options the operator chose for the table."""
 
     deck: Literal[52, 48, 44, 40, 36, 32] = 52
@@ -138,7 +138,7 @@ class PotOptions(_Part):
     commission: CommissionTerms | None = None
 
 
-class PotPlayer(_Part):
+class PotPlayerInput(_Input):
     """One seat at the showdown."""
 
     seat: PositiveInt
@@ -148,14 +148,14 @@ class PotPlayer(_Part):
     folded: bool = False
 
 
-class PotRound(_Part):
+class PotRound(_Input):
     """A showdown of Canberra Manila or Seven Card Stud."""
 
     rules: Literal["canberra-manila-2005", "seven-card-stud-2005"]
     options: PotOptions = PotOptions()
     button: PositiveInt
     board: CardsField | None = None
-    players: list[PotPlayer]
+    players: list[PotPlayerInput]
 
 
 RoundRequest = Annotated[Canberra2016 | Canberra1997 | Holdem2025 | PotRound, Field(discriminator="rules")]

@@ -4,11 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from jackpot.calculator.requests import Canberra1997, Canberra2016, CanberraPlayer, Holdem2025, PotRound, RoundRequest
+from jackpot.calculator.requests import (
+    Canberra1997,
+    Canberra2016,
+    CanberraPlayerInput,
+    Holdem2025,
+    PotRound,
+    RoundRequest,
+)
 from rules import load, pots
 from rules.canberra_common import Box, BoxResult
 from rules.instruments import canberra_poker_1997, canberra_poker_2016, ultimate_texas_holdem_2025
-from rules.jackpot_prizes import Approved, Payout, Pools, Settlement
+from rules.jackpot_prizes import ApprovedFunding, PoolAmounts, Prize, Settlement
 
 Answer = dict[str, Any]
 
@@ -67,7 +74,7 @@ def _canberra_1997(request: Canberra1997) -> Answer:
     return answer
 
 
-def _box(player: CanberraPlayer) -> Box:
+def _box(player: CanberraPlayerInput) -> Box:
     return Box(**dict(player))
 
 
@@ -75,12 +82,12 @@ def _has_antes(boxes: list[Box]) -> bool:
     return any(box.ante_cents is not None for box in boxes)
 
 
-def _pools(request: Canberra2016 | Canberra1997) -> Pools:
-    return Pools(request.pools.jackpot_cents, request.pools.reserve_cents)
+def _pools(request: Canberra2016 | Canberra1997) -> PoolAmounts:
+    return PoolAmounts(request.pools.jackpot_cents, request.pools.reserve_cents)
 
 
-def _approved(request: Canberra2016 | Canberra1997) -> Approved:
-    return Approved(request.approved.fixed_prizes_from, request.approved.reset_cents)
+def _approved(request: Canberra2016 | Canberra1997) -> ApprovedFunding:
+    return ApprovedFunding(request.approved.fixed_prizes_from, request.approved.reset_cents)
 
 
 def _jackpot(settlement: Settlement) -> Answer:
@@ -93,7 +100,7 @@ def _jackpot(settlement: Settlement) -> Answer:
     }
 
 
-def _payout(payout: Payout) -> Answer:
+def _payout(payout: Prize) -> Answer:
     return {
         "order": payout.order,
         "box": payout.box,
@@ -122,14 +129,14 @@ def _canberra_table(results: list[BoxResult]) -> Answer:
 
 
 def _holdem(request: Holdem2025) -> Answer:
-    players = [ultimate_texas_holdem_2025.Player(**dict(player)) for player in request.players]
+    players = [ultimate_texas_holdem_2025.HoldemPlayer(**dict(player)) for player in request.players]
     results = ultimate_texas_holdem_2025.settle_table(request.board, request.dealer, players, request.max_payout_cents)
     rows, clauses = [], []
     for result in results:
         row: Answer = {"box": result.box, "hand": result.hand}
         cited: Answer = {"box": result.box}
         for wager in ("ante", "blind", "play", "trips"):
-            settled: ultimate_texas_holdem_2025.Settled = getattr(result, wager)
+            settled: ultimate_texas_holdem_2025.SettledWager = getattr(result, wager)
             row |= {wager: settled.outcome, f"{wager}_paid_cents": settled.paid_cents}
             cited[wager] = settled.clause
         rows.append(row)

@@ -37,7 +37,7 @@ from jackpot.core.state import (
 )
 from rules import INSTRUMENTS, RulesError
 from rules.instruments import canberra_poker_2016
-from rules.jackpot_prizes import Pools
+from rules.jackpot_prizes import PoolAmounts
 
 
 def open_round(jackpot: Jackpot, table: Table, asked: OpenRound) -> Decision:
@@ -374,8 +374,8 @@ def _any_pending(payouts: Iterable[Payout]) -> bool:
     return any(payout.status is PayoutStatus.PENDING for payout in payouts)
 
 
-def _pools(jackpot: Jackpot) -> Pools:
-    return Pools(jackpot.balances[Account.JACKPOT], jackpot.balances[Account.RESERVE])
+def _pools(jackpot: Jackpot) -> PoolAmounts:
+    return PoolAmounts(jackpot.balances[Account.JACKPOT], jackpot.balances[Account.RESERVE])
 
 
 def _plain(payout: Payout) -> dict[str, Any]:

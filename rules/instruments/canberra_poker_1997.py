@@ -21,11 +21,11 @@ from rules.game import Game
 from rules.hands import Hand
 from rules.instruments import INSTRUMENTS
 from rules.jackpot_prizes import (
-    Approved,
+    ApprovedFunding,
     Claim,
     Funds,
-    Payout,
-    Pools,
+    PoolAmounts,
+    Prize,
     Settlement,
     Sources,
     right_to_left,
@@ -164,21 +164,21 @@ def payout_order(claims: Sequence[Claim]) -> list[Claim]:
 
 
 def settle_jackpot(
-    claims: Sequence[Claim], pools: Pools, approved: Approved, wagers: Wagers | None = None
+    claims: Sequence[Claim], pools: PoolAmounts, approved: ApprovedFunding, wagers: Wagers | None = None
 ) -> tuple[Settlement, Pooled]:
     """Settle a round's prizes (s 12, readings 16-19), then pool the losing wagers (r 11.3), then reset."""
     funds = Funds(pools)
     payouts = []
     for order, claim in enumerate(payout_order(claims), start=1):
         sources = _prize(claim, funds, approved)
-        payouts.append(Payout(order, claim.box, claim.hand, sources.total_cents, sources, CLAUSE))
+        payouts.append(Prize(order, claim.box, claim.hand, sources.total_cents, sources, CLAUSE))
     pooled = _pool(wagers or Wagers(), funds)
     royal = any(claim.hand == Category.ROYAL_FLUSH for claim in claims)
     reset = funds.raise_to(approved.reset_cents) if royal else Sources()
     return Settlement(tuple(payouts), reset, funds.pools), pooled
 
 
-def _prize(claim: Claim, funds: Funds, approved: Approved) -> Sources:
+def _prize(claim: Claim, funds: Funds, approved: ApprovedFunding) -> Sources:
     """Pay one winner on the amount displayed; there is no sharing clause (reading 18)."""
     if claim.hand in FIXED_PRIZES:
         return funds.fixed(FIXED_PRIZES[claim.hand], approved.fixed_prizes_from)

@@ -19,7 +19,7 @@ from rules.errors import RoundError, shown
 from rules.game import Game
 from rules.hands import Hand
 from rules.instruments import INSTRUMENTS
-from rules.jackpot_prizes import Approved, Claim, Funds, Payout, Pools, Settlement, Sources, right_to_left
+from rules.jackpot_prizes import ApprovedFunding, Claim, Funds, PoolAmounts, Prize, Settlement, Sources, right_to_left
 from rules.options import refuse_options
 from rules.round_checks import require_boxes, require_one_deck
 
@@ -98,14 +98,14 @@ def payout_order(claims: Sequence[Claim]) -> list[Claim]:
 
 
 def straight_flush_share(jackpot_cents: int, winners: int) -> int:
-    """Return a winner's share of ten per cent of the pool, taken once for each winner (r 11.3(b), reading 5)."""
+    """Return a winner's share: ten per cent of the pool, then of the rest, once per winner (r 11.3(b), reading 5)."""
     left = jackpot_cents
     for _ in range(winners):
         left -= left * STRAIGHT_FLUSH_PERCENT // 100
     return (jackpot_cents - left) // winners
 
 
-def settle_jackpot(claims: Sequence[Claim], pools: Pools, approved: Approved) -> Settlement:
+def settle_jackpot(claims: Sequence[Claim], pools: PoolAmounts, approved: ApprovedFunding) -> Settlement:
     """Settle a round's prizes on the pools as at the lock (rr 11.1-11.4, readings 4-9, 12)."""
     funds = Funds(pools)
     ordered = payout_order(claims)
@@ -119,7 +119,7 @@ def settle_jackpot(claims: Sequence[Claim], pools: Pools, approved: Approved) ->
             sources = funds.fixed(cents, approved.fixed_prizes_from)
         else:
             raise RoundError(f"box {claim.box}: {shown(claim.hand)} wins no prize under {INSTRUMENT.clause('10.7#1')}")
-        payouts.append(Payout(order, claim.box, claim.hand, sources.total_cents, sources, clause))
+        payouts.append(Prize(order, claim.box, claim.hand, sources.total_cents, sources, clause))
     royal = any(claim.hand == Category.ROYAL_FLUSH for claim in claims)
     reset = funds.raise_to(approved.reset_cents) if royal else Sources()
     return Settlement(tuple(payouts), reset, funds.pools)

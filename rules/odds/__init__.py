@@ -8,14 +8,14 @@ from rules.odds.returns import (
     prize_table,
     trips_house_edge,
 )
-from rules.odds.solvency import Configuration, Solvency, chance_of_running_dry, solvency
+from rules.odds.solvency import Configuration, ReserveFlow, chance_of_running_dry, solvency
 
 __all__ = [
     "CARIBBEAN_STUD_100_75_50",
     "CARIBBEAN_STUD_150_100_50",
     "Configuration",
     "PrizeTable",
-    "Solvency",
+    "ReserveFlow",
     "category_counts",
     "chance_of_running_dry",
     "prize_table",

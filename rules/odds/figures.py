@@ -29,7 +29,7 @@ def hand_figures(game: Game, cards: int | None = None) -> Plain:
 
 
 def jackpot_figures(rules: str, configuration: Configuration, meter_cents: int | None = None) -> Plain:
-    """Return the return of a wager by the meter, and the solvency of the configuration."""
+    """Return the figures of a jackpot: the return of a wager by the meter, and the solvency of the configuration."""
     prizes, wager_cents = prize_table(rules), configuration.wager_cents
     mean_pool = prizes.mean_pool_at_royal_cents(wager_cents, configuration.jackpot_bps, configuration.reset_cents)
     meters = sorted({*SHOWN_METERS_CENTS, prizes.break_even_meter_cents(wager_cents)})

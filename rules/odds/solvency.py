@@ -42,7 +42,7 @@ class Configuration:
 
 
 @dataclass(frozen=True)
-class Solvency:
+class ReserveFlow:
     """The reserve's gain and costs, in dollars per wager."""
 
     reserve_gain: Fraction
@@ -60,14 +60,14 @@ class Solvency:
         return self.drift < 0
 
 
-def solvency(table: PrizeTable, configuration: Configuration) -> Solvency:
+def solvency(table: PrizeTable, configuration: Configuration) -> ReserveFlow:
     """Return the reserve's mean gain from wagers and cost of fixed prizes and resets, per wager."""
     wager = Fraction(configuration.wager_cents, 100)
     gain = wager * Fraction(WHOLE_BPS - configuration.jackpot_bps, WHOLE_BPS)
     if not table.pools_winning_wagers:
         gain *= 1 - table.chance_of_any
     from_reserve = configuration.fixed_prizes_from is FixedFrom.RESERVE
-    return Solvency(
+    return ReserveFlow(
         reserve_gain=gain,
         fixed_cost=table.fixed_cost_per_wager if from_reserve else Fraction(0),
         reset_cost=table.chance(Category.ROYAL_FLUSH) * Fraction(configuration.reset_cents, 100),

@@ -11,7 +11,7 @@ from rules import CardError, Category, OptionError, RoundError, parse
 from rules.canberra_common import Box
 from rules.instruments import canberra_poker_1997 as law
 from rules.instruments.canberra_poker_1997 import Pooled, Wagers
-from rules.jackpot_prizes import Approved, Claim, FixedFrom, Pools, Settlement, Sources
+from rules.jackpot_prizes import ApprovedFunding, Claim, FixedFrom, PoolAmounts, Settlement, Sources
 from rules.round_checks import Outcome
 
 RF, SF, FOUR, FULL, FLUSH = "royal_flush", "straight_flush", "four_of_a_kind", "full_house", "flush"
@@ -39,7 +39,7 @@ def settle(
     """Settle claims on the displayed amount, by default the amount in the jackpot."""
     shown = jackpot if displayed is None else displayed
     claims = [Claim(box, hand, shown[box] if isinstance(shown, dict) else shown) for box, hand in hands.items()]
-    return law.settle_jackpot(claims, Pools(jackpot, reserve), Approved(fixed_from, reset), wagers)
+    return law.settle_jackpot(claims, PoolAmounts(jackpot, reserve), ApprovedFunding(fixed_from, reset), wagers)
 
 
 def amounts(settlement: Settlement) -> dict[int, int]:
@@ -141,7 +141,7 @@ def test_a_hand_is_paid_on_the_amount_displayed_when_it_was_declared():
     boxes = [wagered(7, ROYAL_CLUBS, displayed_cents=30_000_00), wagered(1, STRAIGHT_FLUSH_SPADES)]
     claims = law.claims(boxes, 50_000_00)
     assert claims == [Claim(7, RF, 30_000_00), Claim(1, SF, 50_000_00)]
-    settlement, _ = law.settle_jackpot(claims, Pools(50_000_00, 0), Approved())
+    settlement, _ = law.settle_jackpot(claims, PoolAmounts(50_000_00, 0), ApprovedFunding())
     assert amounts(settlement) == {7: 30_000_00, 1: 5_000_00}
 
 
@@ -172,7 +172,7 @@ def test_the_jackpot_keeps_all_beyond_the_displayed_amount():
 def test_where_the_display_shows_more_than_the_jackpot_holds_the_reserve_pays_the_difference():
     settlement, _ = settle({7: RF}, 49_000_00, 600_00, displayed=50_000_00)
     assert sources(settlement) == {7: Sources(49_000_00, 600_00, 0, 400_00)}
-    assert settlement.after == Pools(0, 0)
+    assert settlement.after == PoolAmounts(0, 0)
 
 
 # --- s 12: amounts (readings 4, 9, 18) ---
@@ -195,7 +195,7 @@ def test_the_percentage_comes_from_the_jackpot_and_the_rest_of_a_floor_from_the_
 ):
     settlement, _ = settle({7: hand}, 90_000_00, displayed=displayed)
     assert sources(settlement) == {7: Sources(from_jackpot, paid - from_jackpot)}
-    assert settlement.after == Pools(90_000_00 - from_jackpot, PLENTY - (paid - from_jackpot))
+    assert settlement.after == PoolAmounts(90_000_00 - from_jackpot, PLENTY - (paid - from_jackpot))
 
 
 def test_if_the_reserve_cannot_pay_a_floor_the_rest_is_an_advance():
@@ -232,13 +232,13 @@ def test_a_claim_that_is_no_prize_of_1997_is_refused(hand):
 def test_two_straight_flushes_at_50000_are_paid_5000_each_without_sharing():
     settlement, _ = settle({7: SF, 2: SF}, 50_000_00)
     assert amounts(settlement) == {7: 5_000_00, 2: 5_000_00}
-    assert settlement.after == Pools(40_000_00, PLENTY)
+    assert settlement.after == PoolAmounts(40_000_00, PLENTY)
 
 
 def test_two_royals_at_30000_are_paid_30000_each_the_second_by_the_reserve():
     settlement, _ = settle({7: RF, 2: RF}, 30_000_00, 20_000_00)
     assert sources(settlement) == {7: Sources(30_000_00), 2: Sources(0, 20_000_00, 0, 10_000_00)}
-    assert settlement.after == Pools(0, 0)
+    assert settlement.after == PoolAmounts(0, 0)
     assert settlement.house_cents == 10_000_00
 
 
@@ -256,19 +256,21 @@ def test_a_straight_flush_to_the_right_of_a_royal_is_paid_by_the_jackpot_first()
 def test_a_fixed_prize_from_the_jackpot_does_not_change_the_displayed_amount_a_straight_flush_is_a_tenth_of():
     settlement, _ = settle({7: FLUSH, 1: SF}, 50_000_00, fixed_from=FixedFrom.JACKPOT)
     assert sources(settlement) == {7: Sources(100_00), 1: Sources(5_000_00)}
-    assert settlement.after == Pools(44_900_00, PLENTY)
+    assert settlement.after == PoolAmounts(44_900_00, PLENTY)
 
 
 def test_it_does_not_matter_in_which_order_the_boxes_are_entered():
     claims = [Claim(7, RF, 30_000_00), Claim(5, FLUSH), Claim(3, SF, 40_000_00), Claim(1, RF, 50_000_00)]
-    approved = Approved(FixedFrom.JACKPOT, 10_000_00)
-    results = {law.settle_jackpot(entered, Pools(48_765_43, 100_00), approved) for entered in permutations(claims)}
+    approved = ApprovedFunding(FixedFrom.JACKPOT, 10_000_00)
+    results = {
+        law.settle_jackpot(entered, PoolAmounts(48_765_43, 100_00), approved) for entered in permutations(claims)
+    }
     assert len(results) == 1
 
 
 def test_a_box_cannot_claim_twice():
     with pytest.raises(RoundError, match="box 3 claims twice"):
-        law.settle_jackpot([Claim(3, SF), Claim(3, FLUSH)], Pools(0, 0), Approved())
+        law.settle_jackpot([Claim(3, SF), Claim(3, FLUSH)], PoolAmounts(0, 0), ApprovedFunding())
 
 
 # --- r 11.3: only losing wagers are pooled (reading 16) ---
@@ -278,7 +280,7 @@ def test_after_a_royal_on_50000_the_four_losing_dollars_make_a_jackpot_of_2_80_a
     wagers = Wagers(wager_cents=1_00, jackpot_bps=7_000, losing=4, winning=1)
     settlement, pooled = settle({3: RF}, 50_000_00, 20_000_00, wagers=wagers)
     assert amounts(settlement) == {3: 50_000_00}
-    assert settlement.after == Pools(2_80, 20_001_20)
+    assert settlement.after == PoolAmounts(2_80, 20_001_20)
     assert pooled == Pooled(jackpot_cents=2_80, reserve_cents=1_20, house_cents=1_00, returned_cents=0)
 
 
@@ -286,13 +288,13 @@ def test_losing_wagers_are_pooled_after_all_prizes_so_no_prize_is_paid_out_of_th
     wagers = Wagers(wager_cents=5_00, jackpot_bps=5_000, losing=6)
     settlement, _ = settle({3: FLUSH, 2: RF}, 0, 0, displayed=0, wagers=wagers)
     assert sources(settlement) == {3: Sources(advance_cents=100_00), 2: Sources(advance_cents=10_000_00)}
-    assert settlement.after == Pools(15_00, 15_00)
+    assert settlement.after == PoolAmounts(15_00, 15_00)
 
 
 def test_a_round_without_a_winner_pools_every_wager():
     wagers = Wagers(wager_cents=2_00, jackpot_bps=7_000, losing=7)
     settlement, pooled = settle({}, 50_000_00, 20_000_00, wagers=wagers)
-    assert settlement.after == Pools(50_009_80, 20_004_20)
+    assert settlement.after == PoolAmounts(50_009_80, 20_004_20)
     assert pooled == Pooled(9_80, 4_20, 0, 0)
 
 
@@ -300,7 +302,7 @@ def test_a_void_hands_wager_goes_back_and_enters_no_pool():
     wagers = Wagers(wager_cents=2_00, jackpot_bps=7_000, losing=1, winning=1, returned=3)
     settlement, pooled = settle({3: FLUSH}, 0, 500_00, wagers=wagers)
     assert pooled == Pooled(1_40, 60, 2_00, 6_00)
-    assert settlement.after == Pools(1_40, 400_60)
+    assert settlement.after == PoolAmounts(1_40, 400_60)
 
 
 def test_losing_wagers_are_split_cumulatively_on_from_the_total_split_before():
@@ -315,7 +317,7 @@ def test_losing_wagers_are_split_cumulatively_on_from_the_total_split_before():
 
 def test_without_wagers_only_the_prizes_are_settled():
     settlement, pooled = settle({3: FLUSH}, 50_000_00, 20_000_00)
-    assert settlement.after == Pools(50_000_00, 19_900_00)
+    assert settlement.after == PoolAmounts(50_000_00, 19_900_00)
     assert pooled == Pooled(0, 0, 0, 0)
 
 
@@ -364,13 +366,13 @@ def test_the_reset_after_a_royal_comes_after_the_losing_wagers_are_pooled():
     wagers = Wagers(wager_cents=1_00, jackpot_bps=7_000, losing=4, winning=1)
     settlement, _ = settle({3: RF}, 50_000_00, 5_000_00, reset=10_000_00, wagers=wagers)
     assert settlement.reset == Sources(reserve_cents=5_001_20, advance_cents=4_996_00)
-    assert settlement.after == Pools(10_000_00, 0)
+    assert settlement.after == PoolAmounts(10_000_00, 0)
 
 
 def test_the_reset_never_lowers_a_jackpot_that_held_more_than_displayed():
     settlement, _ = settle({3: RF}, 50_000_00, displayed=30_000_00, reset=10_000_00)
     assert settlement.reset == Sources()
-    assert settlement.after == Pools(20_000_00, PLENTY)
+    assert settlement.after == PoolAmounts(20_000_00, PLENTY)
 
 
 @pytest.mark.parametrize("hand", [SF, FOUR, FULL, FLUSH, DEAD_MAN])
@@ -498,7 +500,7 @@ def test_one_wager_to_a_box_at_the_table_too():
 def test_a_jackpot_prize_does_not_depend_on_the_dealers_hand(dealer):
     boxes = [wagered(4, STRAIGHT_FLUSH_SPADES)]
     law.settle_table(parse(dealer), boxes, 1_00)
-    settlement, _ = law.settle_jackpot(law.claims(boxes, 50_000_00), Pools(50_000_00, 0), Approved())
+    settlement, _ = law.settle_jackpot(law.claims(boxes, 50_000_00), PoolAmounts(50_000_00, 0), ApprovedFunding())
     assert amounts(settlement) == {4: 5_000_00}
 
 

@@ -20,7 +20,7 @@ from rules.canberra_common import Box
 from rules.instruments import canberra_poker_1997 as law_1997
 from rules.instruments import canberra_poker_2016 as law_2016
 from rules.instruments import ultimate_texas_holdem_2025 as law_2025
-from rules.jackpot_prizes import Approved, Claim, FixedFrom, Pools, Settlement, split
+from rules.jackpot_prizes import ApprovedFunding, Claim, FixedFrom, PoolAmounts, Settlement, split
 from rules.pots import Commission, Player, Showdown, Terms, divide, settle_pots
 from rules.round_checks import Outcome
 from rules.tournament import rank_eliminated, share_prizes
@@ -239,7 +239,7 @@ def rows(settlement: Settlement) -> list[Row]:
     ]
 
 
-def assert_books_balance(settlement: Settlement, before: Pools, pooled: int = 0) -> None:
+def assert_books_balance(settlement: Settlement, before: PoolAmounts, pooled: int = 0) -> None:
     """No cent is lost or created, no pool or source is negative, and every prize is the sum of its sources."""
     prizes = sum(payout.amount_cents for payout in settlement.payouts)
     held_before = before.jackpot_cents + before.reserve_cents + settlement.house_cents + pooled
@@ -311,8 +311,8 @@ def expected_order(prizes: dict[int, str]) -> list[int]:
 
 
 def expected_2016(
-    prizes: dict[int, str], before: Pools, payer: FixedFrom, target: int
-) -> tuple[list[Row], tuple[int, int], Pools]:
+    prizes: dict[int, str], before: PoolAmounts, payer: FixedFrom, target: int
+) -> tuple[list[Row], tuple[int, int], PoolAmounts]:
     books = Books(before.jackpot_cents, before.reserve_cents)
     count = Counter(prizes.values())
     share: dict[str, int] = {}
@@ -332,16 +332,16 @@ def expected_2016(
         floor = 1_000_00 if hand == SF else 10_000_00
         result.append(books.row(box, hand, max(floor, share[hand]), share[hand]))
     reset = books.reset(prizes, target)
-    return result, reset, Pools(books.jackpot, books.reserve)
+    return result, reset, PoolAmounts(books.jackpot, books.reserve)
 
 
 @given(seed=seeds, kinds=KINDS, jackpot=pool_cents, reserve=pool_cents, payer=payers, target=pool_cents)
 @random_rounds
 def test_a_random_round_of_2016_is_settled_as_the_readings_say(*, seed, kinds, jackpot, reserve, payer, target):
     seats = seated(seed, kinds)
-    before = Pools(jackpot, reserve)
+    before = PoolAmounts(jackpot, reserve)
     claims = law_2016.claims([seat.box(number) for number, seat in seats.items()])
-    settlement = law_2016.settle_jackpot(claims, before, Approved(payer, target))
+    settlement = law_2016.settle_jackpot(claims, before, ApprovedFunding(payer, target))
     prizes = {
         number: category(seat.hand)
         for number, seat in seats.items()
@@ -365,15 +365,15 @@ def test_a_random_round_of_2016_is_settled_as_the_readings_say(*, seed, kinds, j
 @example({7: RF, 6: SF, 4: FLUSH, 3: RF, 1: SF}, 48_765_43, 0, FixedFrom.JACKPOT, 10_000_00)
 @random_rounds
 def test_any_mixture_of_prizes_of_2016_is_settled_as_the_readings_say(hands, jackpot, reserve, payer, target):
-    before = Pools(jackpot, reserve)
+    before = PoolAmounts(jackpot, reserve)
     claims = [Claim(box, hand) for box, hand in hands.items()]
-    settlement = law_2016.settle_jackpot(claims, before, Approved(payer, target))
+    settlement = law_2016.settle_jackpot(claims, before, ApprovedFunding(payer, target))
     expected, reset, after = expected_2016(hands, before, payer, target)
     assert rows(settlement) == expected
     assert (settlement.reset.reserve_cents, settlement.reset.advance_cents) == reset
     assert settlement.after == after
     assert_books_balance(settlement, before)
-    assert settlement == law_2016.settle_jackpot(claims[::-1], before, Approved(payer, target))
+    assert settlement == law_2016.settle_jackpot(claims[::-1], before, ApprovedFunding(payer, target))
     if RF in hands.values():
         assert settlement.after.jackpot_cents >= target
     else:
@@ -384,8 +384,8 @@ def test_any_mixture_of_prizes_of_2016_is_settled_as_the_readings_say(hands, jac
 
 
 def expected_1997(
-    prizes: dict[int, tuple[str, int]], before: Pools, payer: FixedFrom, target: int, pooled: tuple[int, int]
-) -> tuple[list[Row], tuple[int, int], Pools]:
+    prizes: dict[int, tuple[str, int]], before: PoolAmounts, payer: FixedFrom, target: int, pooled: tuple[int, int]
+) -> tuple[list[Row], tuple[int, int], PoolAmounts]:
     books = Books(before.jackpot_cents, before.reserve_cents)
     result = []
     for box in sorted(prizes, reverse=True):
@@ -398,7 +398,7 @@ def expected_1997(
     books.jackpot += pooled[0]
     books.reserve += pooled[1]
     reset = books.reset({box: hand for box, (hand, _) in prizes.items()}, target)
-    return result, reset, Pools(books.jackpot, books.reserve)
+    return result, reset, PoolAmounts(books.jackpot, books.reserve)
 
 
 def prize_1997(hand: list[Card]) -> str | None:
@@ -434,10 +434,10 @@ def test_a_random_round_of_1997_is_settled_as_the_readings_say(
         for number, seat in seated(seed, kinds).items()
     }
     boxes = [seat.box(number) for number, seat in seats.items()]
-    before = Pools(jackpot, reserve)
+    before = PoolAmounts(jackpot, reserve)
     claims = law_1997.claims(boxes, jackpot)
     wagers = law_1997.wagers_of(boxes, claims, wager_cents=wager, jackpot_bps=bps, split_before_cents=split_before)
-    settlement, pooled = law_1997.settle_jackpot(claims, before, Approved(payer, target), wagers)
+    settlement, pooled = law_1997.settle_jackpot(claims, before, ApprovedFunding(payer, target), wagers)
 
     void = {n for n, s in seats.items() if s.misdealt or s.ante == 0 or (s.declared and len(s.hand) != 5)}
     prizes = {
@@ -458,7 +458,9 @@ def test_a_random_round_of_1997_is_settled_as_the_readings_say(
     assert sum((pooled.jackpot_cents, pooled.reserve_cents, pooled.house_cents, pooled.returned_cents)) == wager * len(
         placed
     )
-    again = law_1997.settle_jackpot(law_1997.claims(boxes[::-1], jackpot), before, Approved(payer, target), wagers)
+    again = law_1997.settle_jackpot(
+        law_1997.claims(boxes[::-1], jackpot), before, ApprovedFunding(payer, target), wagers
+    )
     assert again == (settlement, pooled)
 
 
@@ -569,7 +571,7 @@ def test_a_random_round_of_ultimate_texas_holdem_is_settled_as_the_readings_say(
     dealer, players, expected = holes.pop(rng.randrange(boxes + 1)), [], {}
     for number, hole in enumerate(holes, start=1):
         play, trips, folded = ante * rng.randint(1, 4), rng.randint(1, 50_00), rng.random() < 0.1
-        players.append(law_2025.Player(number, parse(text(hole)), ante, ante, play, trips, folded))
+        players.append(law_2025.HoldemPlayer(number, parse(text(hole)), ante, ante, play, trips, folded))
         lost = ((Outcome.LOSE, 0),) * 4
         expected[number] = lost if folded else expected_wagers(hole, dealer, board, (ante, play, trips), cap)
     for order in (players, players[::-1]):
@@ -857,13 +859,13 @@ def table_of(law, **changes):
 def jackpot_1997(**changes):
     wagers = {"wager_cents": 1_00, "jackpot_bps": 7_000, "losing": 1, "winning": 1, "returned": 1} | changes
     claim = Claim(1, SF, 50_000_00)
-    return law_1997.settle_jackpot([claim], Pools(0, 0), Approved(), law_1997.Wagers(**wagers))
+    return law_1997.settle_jackpot([claim], PoolAmounts(0, 0), ApprovedFunding(), law_1997.Wagers(**wagers))
 
 
 def holdem_of(**changes):
     fields = {"box": 1, "ante_cents": 10_00, "blind_cents": 10_00, "play_cents": 10_00, "trips_cents": 5_00} | changes
     cap = fields.pop("max_payout_cents", None)
-    return law_2025.settle_table(BOARD_2025, DEALER_2025, [law_2025.Player(hole=HOLE, **fields)], cap)
+    return law_2025.settle_table(BOARD_2025, DEALER_2025, [law_2025.HoldemPlayer(hole=HOLE, **fields)], cap)
 
 
 def manila_of(terms=None, **changes):
@@ -874,14 +876,14 @@ def manila_of(terms=None, **changes):
 
 def claim_of(law, **changes):
     claim = Claim(**({"box": 1, "hand": SF, "displayed_cents": 50_000_00} | changes))
-    return law.settle_jackpot([claim, Claim(2, FLUSH)], Pools(50_000_00, 0), Approved())
+    return law.settle_jackpot([claim, Claim(2, FLUSH)], PoolAmounts(50_000_00, 0), ApprovedFunding())
 
 
 CHECKED_VALUES = {
-    "the jackpot pool": lambda bad: Pools(bad, 0),
-    "the reserve pool": lambda bad: Pools(0, bad),
-    "the reset": lambda bad: Approved(reset_cents=bad),
-    "who pays fixed prizes": lambda bad: Approved(fixed_prizes_from=bad),
+    "the jackpot pool": lambda bad: PoolAmounts(bad, 0),
+    "the reserve pool": lambda bad: PoolAmounts(0, bad),
+    "the reset": lambda bad: ApprovedFunding(reset_cents=bad),
+    "who pays fixed prizes": lambda bad: ApprovedFunding(fixed_prizes_from=bad),
     "the total split": lambda bad: split(bad, 1_00, 7_000),
     "the wager split": lambda bad: split(0, bad, 7_000),
     "the basis points": lambda bad: split(0, 1_00, bad),
@@ -970,8 +972,10 @@ def test_a_number_out_of_range_and_too_long_to_be_written_out_is_refused_with_a_
 
 
 def test_ten_trillion_dollars_are_settled_to_the_cent_and_a_cent_more_is_refused():
-    settlement = law_2016.settle_jackpot([Claim(box, RF) for box in (7, 4, 1)], Pools(10**15, 0), Approved())
+    settlement = law_2016.settle_jackpot(
+        [Claim(box, RF) for box in (7, 4, 1)], PoolAmounts(10**15, 0), ApprovedFunding()
+    )
     assert [payout.amount_cents for payout in settlement.payouts] == [333_333_333_333_333] * 3
-    assert settlement.after == Pools(1, 0)
+    assert settlement.after == PoolAmounts(1, 0)
     with pytest.raises(RulesError, match="the jackpot pool"):
-        Pools(10**15 + 1, 0)
+        PoolAmounts(10**15 + 1, 0)

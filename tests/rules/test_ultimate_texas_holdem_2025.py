@@ -6,7 +6,7 @@ import pytest
 
 from rules import CardError, Category, HandError, OptionError, RoundError, RulesError, parse
 from rules.instruments import ultimate_texas_holdem_2025 as law
-from rules.instruments.ultimate_texas_holdem_2025 import Player, PlayerResult
+from rules.instruments.ultimate_texas_holdem_2025 import HoldemPlayer, HoldemResult
 from rules.round_checks import Outcome
 
 ANTE, PLAY, TRIPS = 10_00, 40_00, 5_00
@@ -14,17 +14,17 @@ WIN, LOSE, PUSH = Outcome.WIN, Outcome.LOSE, Outcome.PUSH
 WAGERS = ("ante", "blind", "play", "trips")
 
 
-def seated(hole: str | None, box: int = 1, **more: object) -> Player:
+def seated(hole: str | None, box: int = 1, **more: object) -> HoldemPlayer:
     fields = {"ante_cents": ANTE, "blind_cents": ANTE, "play_cents": PLAY, "trips_cents": TRIPS} | more
-    return Player(box, None if hole is None else parse(hole), **fields)
+    return HoldemPlayer(box, None if hole is None else parse(hole), **fields)
 
 
-def settle(board: str, dealer: str, hole: str | None, max_payout: int | None = None, **more: object) -> PlayerResult:
+def settle(board: str, dealer: str, hole: str | None, max_payout: int | None = None, **more: object) -> HoldemResult:
     (result,) = law.settle_table(parse(board), parse(dealer), [seated(hole, **more)], max_payout)
     return result
 
 
-def wager(result: PlayerResult, name: str) -> tuple[Outcome, int]:
+def wager(result: HoldemResult, name: str) -> tuple[Outcome, int]:
     """Return the outcome of one of the four wagers and the amount paid on top of it."""
     settled = getattr(result, name)
     return settled.outcome, settled.paid_cents
@@ -211,7 +211,7 @@ def test_trips_loses_below_three_of_a_kind_even_where_the_player_beats_the_deale
 @pytest.mark.parametrize("category", TRIPS_ODDS)
 def test_no_trips_wager_is_paid_nothing(category):
     board, dealer, hole = map(parse, BEATS_THE_DEALER[category])
-    (result,) = law.settle_table(board, dealer, [Player(1, hole, ANTE, ANTE, ANTE)])
+    (result,) = law.settle_table(board, dealer, [HoldemPlayer(1, hole, ANTE, ANTE, ANTE)])
     assert result.trips.paid_cents == 0
 
 
@@ -266,7 +266,7 @@ def test_a_fold_loses_all_four_wagers_with_any_cards(hole, play):
 
 def test_a_player_may_fold_with_ante_and_blind_alone_on_the_table():
     board, dealer, hole = map(parse, BEATS_THE_DEALER[Category.ROYAL_FLUSH])
-    (result,) = law.settle_table(board, dealer, [Player(1, hole, ANTE, ANTE, folded=True)])
+    (result,) = law.settle_table(board, dealer, [HoldemPlayer(1, hole, ANTE, ANTE, folded=True)])
     assert [wager(result, name) for name in WAGERS] == [(LOSE, 0)] * 4
     assert result.ante.clause == "NI2025-411 r 8.6"
 
