@@ -173,7 +173,10 @@ class Bench:
         self.add("hand, the rich object from strings", times, max_ratio=1.0)
 
     def best_hand(self) -> None:
-        """Find the winning five of seven cards and read them; the peers only return a strength."""
+        """Find the winning five of seven cards and read them; the peers only return a strength.
+
+        The table of winning places fills on demand, here in the pass that is not timed.
+        """
         holdem, stud = self.holdem.best, self.stud.best
         split = [(" ".join(hand[:2]), " ".join(hand[2:])) for hand in self.seven]
         ours = Contender("rules", lambda hole, board: holdem(hole, board=board).cards, split, two_by_two)

@@ -16,7 +16,7 @@ POT_GAME_OPTIONS: Final = ("deck", "joker", "ace_low", "low_ace", "win", "eight_
 def refuse_options(instrument_id: str, options: Mapping[str, object]) -> None:
     """Refuse every option: the instrument has one deck of 52 and the ace both high and low."""
     if options:
-        raise OptionError(f"{instrument_id} leaves no choice of {', '.join(map(shown, sorted(options)))}")
+        raise OptionError(f"{instrument_id} has no option {', '.join(map(shown, sorted(options)))}")
 
 
 def pot_game_options(instrument_id: str, options: Mapping[str, object]) -> tuple[DeckOptions, LowOptions, WinRule]:

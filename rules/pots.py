@@ -250,7 +250,7 @@ def _require_round(players: Sequence[Player], terms: Terms, board: Cards | None)
     for player in players:
         _require_seat("a player", player.seat)
         if player.seat in seen:
-            raise RoundError(f"seat {player.seat} is there twice: one player to a seat")
+            raise RoundError(f"seat {player.seat} is listed twice: one player to a seat")
         seen.add(player.seat)
         put_in = require_cents(f"what seat {player.seat} put in", player.put_in_cents)
         forced = require_cents(f"the ante or blind of seat {player.seat}", player.blind_or_ante_cents)

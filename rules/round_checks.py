@@ -48,7 +48,7 @@ def require_boxes(boxes: Iterable[object]) -> None:
     for value in boxes:
         box = require_box(value)
         if box in seen:
-            raise RoundError(f"box {box} is there twice: one player to a box")
+            raise RoundError(f"box {box} is listed twice: one player to a box")
         seen.add(box)
 
 

@@ -125,7 +125,7 @@ def test_a_card_held_by_two_boxes_is_refused():
 
 
 def test_only_one_wager_is_accepted_on_a_box():
-    with pytest.raises(RoundError, match="box 4 is there twice"):
+    with pytest.raises(RoundError, match="box 4 is listed twice"):
         law.claims([wagered(4, ROYAL_CLUBS), wagered(4, ROYAL_DIAMONDS)], 50_000_00)
 
 
@@ -492,7 +492,7 @@ def test_a_card_held_by_the_dealer_and_a_box_is_refused():
 
 
 def test_one_wager_to_a_box_at_the_table_too():
-    with pytest.raises(RoundError, match="box 1 is there twice"):
+    with pytest.raises(RoundError, match="box 1 is listed twice"):
         law.settle_table(parse(LOWEST_DEALER), [wagered(1, "As Ks Qs Js Ts"), wagered(1, "9s 8s 7s 6s 5s")])
 
 

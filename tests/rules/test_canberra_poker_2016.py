@@ -184,7 +184,7 @@ def test_the_joker_is_not_in_the_deck():
 
 
 def test_one_player_to_a_box():
-    with pytest.raises(RoundError, match="box 4 is there twice"):
+    with pytest.raises(RoundError, match="box 4 is listed twice"):
         law.claims([wagered(4, ROYAL_CLUBS), wagered(4, ROYAL_DIAMONDS)])
 
 
@@ -731,7 +731,7 @@ def test_a_dealers_hand_with_the_wrong_number_of_cards_is_refused_in_2016(dealer
 
 
 def test_one_player_to_a_box_at_the_table_too():
-    with pytest.raises(RoundError, match="box 1 is there twice"):
+    with pytest.raises(RoundError, match="box 1 is listed twice"):
         law.settle_table(parse(LOWEST_DEALER), [wagered(1, "As Ks Qs Js Ts"), wagered(1, "9s 8s 7s 6s 5s")])
 
 

@@ -733,7 +733,7 @@ def test_a_table_has_ten_seats(table, seat):
 
 def test_one_player_to_a_seat():
     seated = [Player(3, parse("Ac Ad"), 50_00), Player(3, parse("Kc Kd"), 50_00)]
-    with pytest.raises(RoundError, match="seat 3 is there twice"):
+    with pytest.raises(RoundError, match="seat 3 is listed twice"):
         settle_pots(rules.load(MANILA.instrument), seated, Terms(1), parse(MANILA.board))
 
 

@@ -368,7 +368,7 @@ def test_a_box_is_numbered_from_one(box):
 
 
 def test_one_wager_to_a_box():
-    with pytest.raises(RoundError, match="box 2 is there twice"):
+    with pytest.raises(RoundError, match="box 2 is listed twice"):
         law.settle_table(parse(NO_PAIR[0]), parse(NO_PAIR[1]), [seated("Ac 2d", box=2), seated("Ad 2c", box=2)])
 
 
