@@ -32,7 +32,7 @@ from jackpot.engine.journal import Journal
 from jackpot.store import queries, tables
 from jackpot.store.database import Database
 from jackpot.store.schema import migrate
-from rules.prizes import FixedFrom
+from rules.jackpot_prizes import FixedFrom
 
 MANAGER, DEALER, PAD = Actor("max", Role.MANAGER), Actor("dealer"), Actor("pad")
 TABLES, BOXES, BATCH = 10, 20, 200

@@ -1,4 +1,4 @@
-"""The law: cards, the hand evaluator, one module per instrument, odds. Pure: no clock, no I/O, no other room.
+"""The law: cards, the hand evaluator, one module per instrument, odds. Pure: no clock, no I/O, no other package.
 
 game = rules.load("canberra-poker-2016")
 game.hand("Kc Kd Kh Jc Jd").describe()      "Full house, kings over jacks"

@@ -7,7 +7,7 @@ from typing import Final
 
 
 class Category(StrEnum):
-    """What a hand of five cards is, lowest first (full deck)."""
+    """The categories of five-card hands, lowest first (full deck)."""
 
     FIVE_ODD_CARDS = "five_odd_cards"
     ONE_PAIR = "one_pair"
@@ -23,7 +23,7 @@ class Category(StrEnum):
 
     @property
     def title(self) -> str:  # type: ignore[override]
-        """For people: "Four of a kind"."""
+        """The name as people read it: "Four of a kind"."""
         return self.value.replace("_", " ").capitalize()
 
 

@@ -1,20 +1,20 @@
-"""What can be wrong with a question put to the rules.
+"""The errors that the rules raise.
 
 ValueError
-└── RulesError              anything the rules refuse
+└── RulesError              anything that the rules refuse
     ├── CardError           not a card, a card twice, a card the deck does not have
     ├── HandError           the wrong number of cards, or a board where none belongs
     ├── OptionError         an instrument or an option of it that does not exist
-    └── RoundError          a round that cannot be settled as it is told
+    └── RoundError          a round that cannot be settled as given
 """
 
 
 class RulesError(ValueError):
-    """A question the rules refuse, with a sentence that says why."""
+    """Input that the rules refuse; the message says why."""
 
 
 class CardError(RulesError):
-    """A card that cannot be what it is said to be."""
+    """Not a card, a card twice, or a card that the deck does not have."""
 
 
 class HandError(RulesError):
@@ -26,11 +26,11 @@ class OptionError(RulesError):
 
 
 class RoundError(RulesError):
-    """A round that cannot be settled as it is told."""
+    """A round that cannot be settled as given."""
 
 
 def shown(value: object) -> str:
-    """Any value as a refusal shows it: on one line, short, whatever it is."""
+    """Return any value as error messages show it: short, on one line."""
     try:
         text = repr(value)
     except (ValueError, RecursionError):

@@ -1,13 +1,13 @@
-"""Hands: five cards with a category, a comparison and a sentence."""
+"""Hands: five cards with a category, a comparison and a description."""
 
 from __future__ import annotations
 
 from functools import total_ordering
 from typing import Final
 
-from rules.cards import ACE, Card, Cards, parse
+from rules.cards import Cards, CardsLike, parse
 from rules.categories import Category
-from rules.ranking import LowRanking, Ranking, ranks_of
+from rules.ranking import LowRanking, Ranking, places_of, ranks_of, repeat_ranks
 
 _NAMES: Final = {
     1: ("ace", "aces"),
@@ -25,16 +25,6 @@ _NAMES: Final = {
     13: ("king", "kings"),
     14: ("ace", "aces"),
 }
-_GROUPS: Final = {
-    Category.FIVE_OF_A_KIND: (5,),
-    Category.FOUR_OF_A_KIND: (4, 1),
-    Category.FULL_HOUSE: (3, 2),
-    Category.THREE_OF_A_KIND: (3, 1, 1),
-    Category.TWO_PAIRS: (2, 2, 1),
-    Category.ONE_PAIR: (2, 1, 1, 1),
-    Category.FLUSH: (1, 1, 1, 1, 1),
-    Category.FIVE_ODD_CARDS: (1, 1, 1, 1, 1),
-}
 
 
 def _one(rank: int) -> str:
@@ -47,17 +37,16 @@ def _many(rank: int) -> str:
 
 @total_ordering
 class _Compared:
-    """Five cards that compare with others of the same ranking; equal is a tie, whatever the suits."""
+    """Five cards that compare with others of the same ranking; equal is a tie: suits do not count."""
 
     __slots__ = ("_given", "strength")
 
-    def __init__(self, cards: Cards | str, strength: int) -> None:
-        self._given: Final = cards
-        self.strength: Final = strength
+    _given: CardsLike
+    strength: int
 
     @property
     def given(self) -> Cards:
-        """The five cards as they were given; text that could be ranked is parsed only when somebody looks."""
+        """The five cards in the order given; text is parsed here, not when it is ranked."""
         return parse(self._given)
 
     def _scale(self) -> object:
@@ -80,54 +69,46 @@ class _Compared:
         return str(self.given)
 
 
-def _laid_out(given: Cards, ranks: list[int]) -> Cards:
-    """The given cards in the order of these ranks; the Joker lies where no natural card does."""
-    left = list(given)
-    laid: list[Card] = []
-    for rank in ranks:
-        natural = next((c for c in left if c.rank == (ACE if rank == 1 else rank)), None)
-        chosen = natural if natural is not None else next(c for c in left if c.is_joker)
-        left.remove(chosen)
-        laid.append(chosen)
-    return Cards(laid)
+def _laid_out(given: Cards, counted: list[int]) -> Cards:
+    """Return the given cards in the order of the ranks they count as."""
+    return Cards(given[place] for place in places_of(counted, [card.rank for card in given]))
 
 
 class Hand(_Compared):
     """A high hand: the greater wins."""
 
-    __slots__ = ("_ranking",)
+    __slots__ = ("_laid", "_ranking")
 
-    def __init__(self, cards: Cards | str, strength: int, ranking: Ranking) -> None:
-        super().__init__(cards, strength)
+    def __init__(self, cards: CardsLike, strength: int, ranking: Ranking, laid: Cards | None = None) -> None:
+        """`laid` is the five cards that count, highest first, if more than five are given."""
+        self._given = cards
+        self.strength = strength
         self._ranking: Final = ranking
+        self._laid: Final = laid
+
+    @property
+    def given(self) -> Cards:
+        """The five cards that count, in the order given."""
+        given, laid = super().given, self._laid
+        return given if laid is None else Cards(card for card in given if card in laid)
 
     def _scale(self) -> object:
         return self._ranking.options.is_full, "high"
 
     @property
     def category(self) -> Category:
-        """What the hand is."""
+        """The hand's category."""
         return self._ranking.category_of(self.strength)
 
     @property
     def cards(self) -> Cards:
-        """The five cards that count, highest first; a low ace and the Joker lie where they count."""
-        return _laid_out(self.given, self._ranks())
-
-    def _ranks(self) -> list[int]:
-        """The rank each of the five cards counts as, highest first; an ace that is low says 1."""
-        category, deciding = self.category, ranks_of(self.strength)
-        if category is Category.ROYAL_FLUSH:
-            deciding = (ACE,)
-        if category in (Category.STRAIGHT, Category.STRAIGHT_FLUSH, Category.ROYAL_FLUSH):
-            top = deciding[0]
-            bottom = top - 4 if top - 4 >= self._ranking.options.lowest else 1
-            return [*range(top, top - 4, -1), bottom]
-        groups = zip(deciding, _GROUPS[category], strict=True)
-        return sorted((rank for rank, times in groups for _ in range(times)), reverse=True)
+        """The five cards that count, highest first, a low ace and the Joker at the rank they count as."""
+        if self._laid is not None:
+            return self._laid
+        return _laid_out(self.given, self._ranking.counted_ranks(self.strength))
 
     def describe(self) -> str:
-        """A sentence for a person: "Full house, kings over jacks"."""
+        """Describe the hand for people: "Full house, kings over jacks"."""
         category, ranks = self.category, ranks_of(self.strength)
         match category:
             case Category.ROYAL_FLUSH:
@@ -150,8 +131,9 @@ class LowHand(_Compared):
 
     __slots__ = ("_ranking",)
 
-    def __init__(self, cards: Cards | str, strength: int, ranking: LowRanking) -> None:
-        super().__init__(cards, strength)
+    def __init__(self, cards: Cards, strength: int, ranking: LowRanking) -> None:
+        self._given = cards
+        self.strength = strength
         self._ranking: Final = ranking
 
     def _scale(self) -> object:
@@ -159,12 +141,12 @@ class LowHand(_Compared):
 
     @property
     def category(self) -> Category:
-        """What the hand is, straights and flushes aside."""
+        """The hand's category; straights and flushes do not count."""
         return self._ranking.category_of(self.strength)
 
     @property
     def is_eight_or_better(self) -> bool:
-        """Five different ranks, none above eight."""
+        """True for five different ranks, none above eight."""
         return self._ranking.is_eight_or_better(self.strength)
 
     @property
@@ -173,11 +155,10 @@ class LowHand(_Compared):
         return _laid_out(self.given, self._ranks())
 
     def _ranks(self) -> list[int]:
-        groups = zip(self._ranking.ranks_of(self.strength), _GROUPS[self.category], strict=True)
-        return sorted((rank for rank, times in groups for _ in range(times)), reverse=True)
+        return repeat_ranks(self._ranking.ranks_of(self.strength), self.category)
 
     def describe(self) -> str:
-        """A sentence for a person: "Low, eight six four three two"."""
+        """Describe the hand for people: "Low, eight six four three two"."""
         if self.category is Category.FIVE_ODD_CARDS:
             return f"Low, {' '.join(map(_one, self._ranks()))}"
         return f"Low with {self.category.title.lower()}, {' '.join(map(_one, self._ranks()))}"

@@ -7,20 +7,20 @@ from typing import Final
 
 from rules.cards import lowest_rank
 from rules.errors import OptionError, shown
-from rules.game import LowOptions, Win
+from rules.game import LowOptions, WinRule
 from rules.ranking import DeckOptions
 
 POT_GAME_OPTIONS: Final = ("deck", "joker", "ace_low", "low_ace", "win", "eight_or_better")
 
 
 def refuse_options(instrument_id: str, options: Mapping[str, object]) -> None:
-    """For an instrument that leaves no choice: one deck of 52, the ace high and low."""
+    """Refuse every option: the instrument has one deck of 52 and the ace both high and low."""
     if options:
-        raise OptionError(f"{instrument_id} leaves no choice of {', '.join(map(shown, sorted(options)))}")
+        raise OptionError(f"{instrument_id} has no option {', '.join(map(shown, sorted(options)))}")
 
 
-def pot_game_options(instrument_id: str, options: Mapping[str, object]) -> tuple[DeckOptions, LowOptions, Win]:
-    """The choices of NI2005-64 and NI2005-74 rr 2.2, 2.3 and 3.5."""
+def pot_game_options(instrument_id: str, options: Mapping[str, object]) -> tuple[DeckOptions, LowOptions, WinRule]:
+    """Return the options of NI2005-64 and NI2005-74 rr 2.2, 2.3 and 3.5."""
     unknown = sorted(set(options) - set(POT_GAME_OPTIONS))
     if unknown:
         raise OptionError(
@@ -35,10 +35,10 @@ def pot_game_options(instrument_id: str, options: Mapping[str, object]) -> tuple
     if type(low_ace) is not str or low_ace not in ("high", "low"):
         raise OptionError(f"low_ace is high or low, not {shown(low_ace)}")
     win = options.get("win", "high")
-    if not isinstance(win, str) or win not in tuple(Win):
-        raise OptionError(f"win is {', '.join(Win)}, not {shown(win)}")
+    if not isinstance(win, str) or win not in tuple(WinRule):
+        raise OptionError(f"win is {', '.join(WinRule)}, not {shown(win)}")
     low = LowOptions(ace_is_low=low_ace == "low", eight_or_better=_flag(options, "eight_or_better"))
-    return deck, low, Win(str(win))
+    return deck, low, WinRule(str(win))
 
 
 def _flag(options: Mapping[str, object], name: str) -> bool:

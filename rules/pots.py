@@ -1,12 +1,12 @@
 """Pots, commission and their division in Canberra Manila and Stud (NI2005-64 and NI2005-74 rr 13-15, reading 29).
 
 Choices where the text is silent, beside the readings:
-- The part of the highest stake that nobody met goes back even to a player who folded since (reading 29). Money that
-  several folded players put in beyond the stake of every player still in joins the last pot: it stays in (r 4.6),
-  and nobody else can claim it.
-- In a high/low game where no low hand qualifies, there is one half only, so a tie for it is a tie in the sense of
+- The part of the highest stake that no other player met goes back even to a player who folded later (reading 29).
+  Money that several folded players put in beyond the stake of every player still in joins the last pot: it stays in
+  (r 4.6), and no other player can claim it.
+- In a high/low game in which no low hand qualifies, there is one half only, so a tie for it is a tie in the sense of
   r 15.2(c).
-- A pot whose commission takes all of it pays nothing; the text puts no limit but the approved maximum.
+- A pot whose commission takes all of it pays nothing; the only limit in the text is the approved maximum.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from typing import Final
 
 from rules.cards import Cards
 from rules.errors import RoundError, shown
-from rules.game import Game, Win
+from rules.game import Game, WinRule
 from rules.hands import Hand, LowHand
 from rules.instruments import find
-from rules.round import require_cents, require_one_deck
+from rules.round_checks import require_cents, require_one_deck
 
 SEATS: Final = 10
 COMMISSION_THRESHOLD_CENTS: Final = {5: 1900, 10: 900}
@@ -31,7 +31,7 @@ DOLLAR_CENTS: Final = 100
 
 @dataclass(frozen=True, slots=True)
 class Player:
-    """One seat at the showdown: what it holds, what it put in, and how much of that was ante or blind."""
+    """One seat at the showdown: its cards, the money it put in, and the part of it that was ante or blind."""
 
     seat: int
     hole: Cards | None
@@ -42,7 +42,7 @@ class Player:
 
 @dataclass(frozen=True, slots=True)
 class Commission:
-    """What the house takes from the pots: five or ten per cent, up to an approved maximum."""
+    """The house's commission on the pots: five or ten per cent, up to an approved maximum."""
 
     percent: int
     cap_cents: int
@@ -73,7 +73,7 @@ class SettledPot:
 
 @dataclass(frozen=True, slots=True)
 class Showdown:
-    """A finished round: hands, pots, commission, uncalled money, and what each seat is paid from the pots."""
+    """A finished round: hands, pots, commission, uncalled money, and the amount each seat is paid from the pots."""
 
     pots: tuple[SettledPot, ...]
     commission_cents: int
@@ -86,7 +86,7 @@ class Showdown:
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """How a table divides its pots."""
+    """The terms under which a table divides its pots."""
 
     button: int
     smallest_chip_cents: int = DOLLAR_CENTS
@@ -94,7 +94,7 @@ class Terms:
 
 
 def settle_pots(game: Game, players: Sequence[Player], terms: Terms, board: Cards | None = None) -> Showdown:
-    """The whole showdown: uncalled money back, winners of each pot, commission, and every seat paid."""
+    """Settle the showdown: return uncalled money, find the winners of each pot, take commission, pay every seat."""
     _require_round(players, terms, board)
     returned_to, returned = uncalled(players)
     stakes = {p.seat: p.put_in_cents - (returned if p.seat == returned_to else 0) for p in players}
@@ -114,14 +114,14 @@ def settle_pots(game: Game, players: Sequence[Player], terms: Terms, board: Card
 
 
 def uncalled(players: Sequence[Player]) -> tuple[int | None, int]:
-    """(seat, cents): the part of the highest stake that nobody met (r 15.2(b))."""
+    """Return (seat, cents) of the part of the highest stake that no other player met (r 15.2(b))."""
     ranked = sorted(players, key=lambda player: player.put_in_cents, reverse=True)
     excess = ranked[0].put_in_cents - ranked[1].put_in_cents
     return (ranked[0].seat, excess) if excess else (None, 0)
 
 
 def build_pots(stakes: Mapping[int, int], live: set[int]) -> list[Pot]:
-    """One pot a tap-out level (r 14.2); folded money stays in."""
+    """Build one pot for each tap-out level (r 14.2); folded money stays in."""
     levels = sorted({stakes[seat] for seat in live})
     pots, below = [], 0
     for level in levels:
@@ -134,7 +134,7 @@ def build_pots(stakes: Mapping[int, int], live: set[int]) -> list[Pot]:
 
 
 def commission(pots: Sequence[int], rate: Commission | None) -> list[int]:
-    """What is taken from each pot, main pot first: a percentage of all if any one exceeds the threshold (r 15.2(a))."""
+    """Return the fee for each pot, main pot first: a percentage of all if any one exceeds the threshold (r 15.2(a))."""
     if rate is None:
         return [0] * len(pots)
     threshold = COMMISSION_THRESHOLD_CENTS[rate.percent]
@@ -151,7 +151,7 @@ def commission(pots: Sequence[int], rate: Commission | None) -> list[int]:
 
 
 def divide(cents: int, winners: Sequence[int], terms: Terms) -> dict[int, int]:
-    """Equal shares in smallest chips; the rest goes to the winner nearest clockwise from the button (r 13.2)."""
+    """Divide equally in smallest chips; the rest goes to the winner nearest clockwise from the button (r 13.2)."""
     share = cents // (len(winners) * terms.smallest_chip_cents) * terms.smallest_chip_cents
     shares = dict.fromkeys(winners, share)
     nearest = min(winners, key=lambda seat: (seat - terms.button - 1) % SEATS)
@@ -160,7 +160,7 @@ def divide(cents: int, winners: Sequence[int], terms: Terms) -> dict[int, int]:
 
 
 def _divide_pot(pot: SettledPot, cents: int, terms: Terms) -> dict[int, int]:
-    """The low half is half the pot down to the chip, the rest is the high half; one half alone takes all."""
+    """Divide a pot: the low half is rounded down to the chip, the high half is the rest; one half alone takes all."""
     if not pot.low_winners:
         return divide(cents, pot.high_winners, terms)
     if not pot.high_winners:
@@ -173,17 +173,17 @@ def _divide_pot(pot: SettledPot, cents: int, terms: Terms) -> dict[int, int]:
 
 
 def _hands(game: Game, players: Sequence[Player], board: Cards | None) -> dict[int, tuple[Hand | None, LowHand | None]]:
-    """The best high and low hand of each player still in; none where one is left alone, who need not show."""
+    """Return the best high and low hand of each player still in; a single player left need not show."""
     live = [player for player in players if not player.folded]
-    if game.win is Win.LOW and game.low_options.eight_or_better:
+    if game.win is WinRule.LOW and game.low_options.eight_or_better:
         raise RoundError("eight or better is for high/low games (r 3.5(d)): in a low game the lowest hand always wins")
     if len(live) == 1:
         return {live[0].seat: (None, None)}
     shared = board if board is not None else ()
     return {
         player.seat: (
-            game.best(_shown(player), shared) if game.win is not Win.LOW else None,
-            game.best_low(_shown(player), shared) if game.win is not Win.HIGH else None,
+            game.best(_shown(player), shared) if game.win is not WinRule.LOW else None,
+            game.best_low(_shown(player), shared) if game.win is not WinRule.HIGH else None,
         )
         for player in live
     }
@@ -192,20 +192,20 @@ def _hands(game: Game, players: Sequence[Player], board: Cards | None) -> dict[i
 def _find_winners(
     game: Game, pots: Sequence[Pot], hands: Mapping[int, tuple[Hand | None, LowHand | None]]
 ) -> tuple[SettledPot, ...]:
-    """Who wins each pot; a player who is left alone wins without showing (rr 10.4(a), 12.4(a))."""
+    """Find the winners of each pot; a single player left wins without showing (rr 10.4(a), 12.4(a))."""
     alone = tuple(hands) if len(hands) == 1 else ()
     settled = []
     for pot in pots:
         high = _greatest({seat: hands[seat][0] for seat in pot.eligible})
         low = _greatest({seat: hands[seat][1] for seat in pot.eligible})
         if alone:
-            high, low = ((), alone) if game.win is Win.LOW else (alone, ())
+            high, low = ((), alone) if game.win is WinRule.LOW else (alone, ())
         settled.append(SettledPot(pot.amount_cents, pot.eligible, high, low))
     return tuple(settled)
 
 
 def _greatest(hands: Mapping[int, Hand | LowHand | None]) -> tuple[int, ...]:
-    """The seats with the greatest hand; none where nobody has one."""
+    """Return the seats with the greatest hand; none if there is no hand."""
     strengths = {seat: hand.strength for seat, hand in hands.items() if hand is not None}
     best = max(strengths.values(), default=None)
     return tuple(seat for seat, strength in strengths.items() if strength == best)
@@ -214,7 +214,7 @@ def _greatest(hands: Mapping[int, Hand | LowHand | None]) -> tuple[int, ...]:
 def _commission_clause(
     rate: Commission | None, pots: Sequence[SettledPot], players: Sequence[Player], stakes: Mapping[int, int]
 ) -> str | None:
-    """The clause that decides the commission, an exemption before the rate; None where none is charged on pots."""
+    """Return the clause that decides the commission, an exemption before the rate; None if there is no commission."""
     if rate is None:
         return None
     if _all_tied(pots, players):
@@ -223,14 +223,14 @@ def _commission_clause(
 
 
 def _all_tied(pots: Sequence[SettledPot], players: Sequence[Player]) -> bool:
-    """Everyone who put money in stayed to the end and tied, in both halves of a high/low game (r 15.2(c))."""
-    in_it = tuple(sorted(player.seat for player in players if player.put_in_cents))
+    """Return True if all players who put money in stayed to the end and tied in each half (r 15.2(c))."""
+    paying = tuple(sorted(player.seat for player in players if player.put_in_cents))
     halves = [winners for pot in pots[:1] for winners in (pot.high_winners, pot.low_winners) if winners]
-    return len(in_it) > 1 and all(winners == in_it for winners in halves)
+    return len(paying) > 1 and all(winners == paying for winners in halves)
 
 
 def _only_forced(players: Sequence[Player], stakes: Mapping[int, int]) -> bool:
-    """Only antes and blinds are in (r 15.2(d))."""
+    """Return True if only antes and blinds are in (r 15.2(d))."""
     return all(stakes[player.seat] <= player.blind_or_ante_cents for player in players)
 
 
@@ -250,7 +250,7 @@ def _require_round(players: Sequence[Player], terms: Terms, board: Cards | None)
     for player in players:
         _require_seat("a player", player.seat)
         if player.seat in seen:
-            raise RoundError(f"seat {player.seat} is there twice: one player to a seat")
+            raise RoundError(f"seat {player.seat} is listed twice: one player to a seat")
         seen.add(player.seat)
         put_in = require_cents(f"what seat {player.seat} put in", player.put_in_cents)
         forced = require_cents(f"the ante or blind of seat {player.seat}", player.blind_or_ante_cents)
@@ -261,6 +261,6 @@ def _require_round(players: Sequence[Player], terms: Terms, board: Cards | None)
     require_one_deck([("the board", board), *((f"seat {p.seat}", p.hole) for p in players)])
 
 
-def _require_seat(who: str, seat: object) -> None:
+def _require_seat(name: str, seat: object) -> None:
     if type(seat) is not int or not 1 <= seat <= SEATS:
-        raise RoundError(f"{who} sits at seat 1 to {SEATS}, not {shown(seat)}")
+        raise RoundError(f"{name} sits at seat 1 to {SEATS}, not {shown(seat)}")

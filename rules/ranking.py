@@ -1,8 +1,8 @@
-"""How hands are ranked under one set of options: tables from a hand's key to its strength.
+"""The ranking of hands under one set of options: tables from a hand's key to its strength.
 
 A strength is one integer: the category's place in the order, then up to five ranks, four bits each, in the order in
-which they decide. It can be compared, and read back (`ranks_of`). Tables are made when first needed and shared by all
-games with the same options.
+which they decide. Strengths can be compared, and read back (`ranks_of`). Tables are made when first needed and shared
+by all games with the same options.
 """
 
 from __future__ import annotations
@@ -31,12 +31,17 @@ _LOW_CATEGORY: Final = {
     (4, 1): Category.FOUR_OF_A_KIND,
     (5,): Category.FIVE_OF_A_KIND,
 }
+CARDS_OF_EACH_RANK: Final = {
+    **{category: counts for counts, category in _LOW_CATEGORY.items()},
+    Category.FLUSH: (1, 1, 1, 1, 1),
+}
+"""The number of cards of each deciding rank, except in straights."""
 LOW_ORDER: Final = tuple(_LOW_CATEGORY.values())
 """The categories of a low hand, the best first."""
 
 
 class DeckOptions(NamedTuple):
-    """What decides the order of hands: how many natural cards, a Joker or not, the ace low in straights or not."""
+    """The options that decide the order of hands: size of the deck, Joker or not, ace low in straights or not."""
 
     size: int = 52
     joker: bool = False
@@ -54,7 +59,7 @@ class DeckOptions(NamedTuple):
 
     @property
     def is_full(self) -> bool:
-        """52 cards or more, the Joker counted."""
+        """True for 52 cards or more, the Joker counted."""
         return self.size + self.joker >= 52
 
     @property
@@ -64,7 +69,7 @@ class DeckOptions(NamedTuple):
 
 
 def pack(place: int, ranks: Iterable[int]) -> int:
-    """A strength from a category's place and the ranks that decide, most important first."""
+    """Return the strength with this place of the category and these deciding ranks, most important first."""
     value, shift = place << CATEGORY_SHIFT, 16
     for rank in ranks:
         value |= rank << shift
@@ -73,12 +78,29 @@ def pack(place: int, ranks: Iterable[int]) -> int:
 
 
 def ranks_of(strength: int) -> tuple[int, ...]:
-    """The ranks that decide, most important first, read back from a strength."""
+    """Return the deciding ranks of a strength, most important first."""
     return tuple(rank for shift in (16, 12, 8, 4, 0) if (rank := strength >> shift & 15))
 
 
+def repeat_ranks(deciding: Sequence[int], category: Category) -> list[int]:
+    """Return the ranks of all five cards, highest first, from the deciding ranks of a category."""
+    groups = zip(deciding, CARDS_OF_EACH_RANK[category], strict=True)
+    return sorted((rank for rank, times in groups for _ in range(times)), reverse=True)
+
+
+def places_of(counted: Iterable[int], held: Sequence[int]) -> list[int]:
+    """Return the place of the card for each rank among the ranks held; the Joker, held as 0, is the missing rank."""
+    free, places = list(held), []
+    for rank in counted:
+        natural = ACE if rank == 1 else rank
+        place = free.index(natural if natural in free else 0)
+        free[place] = -1
+        places.append(place)
+    return places
+
+
 def rank_key(ranks: Iterable[int]) -> int:
-    """The key of natural cards of these ranks that make no flush."""
+    """Return the key of natural cards of these ranks that make no flush."""
     return sum(5 ** (rank - 2) for rank in ranks)
 
 
@@ -90,8 +112,19 @@ class Ranking:
         self.place = {category: place for place, category in enumerate(options.order)}
 
     def category_of(self, strength: int) -> Category:
-        """The category a strength belongs to."""
+        """Return the category of a strength."""
         return self.options.order[strength >> CATEGORY_SHIFT]
+
+    def counted_ranks(self, strength: int) -> list[int]:
+        """Return the rank that each of the five cards counts as, highest first; a low ace is 1."""
+        category, deciding = self.category_of(strength), ranks_of(strength)
+        if category is Category.ROYAL_FLUSH:
+            deciding = (ACE,)
+        if category in (Category.STRAIGHT, Category.STRAIGHT_FLUSH, Category.ROYAL_FLUSH):
+            top = deciding[0]
+            bottom = top - 4 if top - 4 >= self.options.lowest else 1
+            return [*range(top, top - 4, -1), bottom]
+        return repeat_ranks(deciding, category)
 
     @cached_property
     def five(self) -> dict[int, int]:
@@ -113,22 +146,22 @@ class Ranking:
 
     @cached_property
     def flush(self) -> list[int]:
-        """Ranks held in one suit (bit 0 = two) → strength of the best flush among them, 0 where none."""
+        """Ranks held in one suit (bit 0 = two) → strength of the best flush among them, 0 if there is none."""
         return [self._suited(mask, joker=False) for mask in range(1 << 13)]
 
     @cached_property
     def flush_with_joker(self) -> list[int]:
-        """Likewise with the Joker in hand."""
+        """The same with the Joker in hand."""
         return [self._suited(mask, joker=True) for mask in range(1 << 13)]
 
     @cached_property
     def _flush_by_identity(self) -> tuple[dict[int, int], dict[int, int]]:
-        """The same two, by the identity bits of one suit's cards."""
+        """The tables `flush` and `flush_with_joker`, by the identity bits of one suit's cards."""
         spread = [sum((mask >> i & 1) << 3 * i for i in range(13)) for mask in range(1 << 13)]
         return dict(zip(spread, self.flush, strict=True)), dict(zip(spread, self.flush_with_joker, strict=True))
 
     def best_of_seven(self, key: int, total: int) -> int:
-        """The best five of seven cards by their key and sum; KeyError for any other cards."""
+        """Return the strength of the best five of seven cards; KeyError for any other cards."""
         if key <= RANK_MASK or key >= MARKED_TWICE:
             return self.seven[key]
         identity = total >> IDENTITY_SHIFT
@@ -136,7 +169,7 @@ class Ranking:
         return max(suited, self.seven[key & RANK_MASK])
 
     def flush_by_ranks(self, ranks: Sequence[int]) -> int:
-        """Strength of five suited cards of these ranks, highest first."""
+        """Return the strength of five suited cards of these ranks, highest first."""
         top = self._straight_top(ranks)
         if top == ACE:
             return pack(self.place[Category.ROYAL_FLUSH], ())
@@ -145,7 +178,7 @@ class Ranking:
         return pack(self.place[Category.FLUSH], ranks)
 
     def _flush_with_joker(self, ranks: Sequence[int]) -> int:
-        """The Joker stands for any rank of the suit, also one already held (reading 23)."""
+        """The Joker counts as any rank of the suit, also one already held (reading 23)."""
         return max(self.flush_by_ranks(sorted((*ranks, rank), reverse=True)) for rank in self.options.ranks)
 
     def _suited(self, mask: int, *, joker: bool) -> int:
@@ -161,7 +194,7 @@ class Ranking:
         return pack(self.place[Category.FLUSH], ([ACE] * joker + held)[:5])
 
     def _by_ranks(self, ranks: Sequence[int]) -> int:
-        """Strength of the best five of these cards, no flush among them; ranks highest first."""
+        """Return the strength of the best five of these cards without a flush; ranks highest first."""
         counts = Counter(ranks)
         first, *others = sorted(counts, key=lambda rank: (counts[rank], rank), reverse=True)
         place = self.place
@@ -182,19 +215,19 @@ class Ranking:
         return pack(place[Category.FIVE_ODD_CARDS], ranks[:5])
 
     def _best_substitute(self, key: int, ranks: Sequence[int], natural: dict[int, int]) -> int:
-        """The Joker stands for whichever rank is best, also a fifth of one held four times (reading 23)."""
+        """The Joker counts as the best rank, also as a fifth card of one held four times (reading 23)."""
         fifth = ranks[0] if ranks[0] == ranks[3] else None
         best = max(natural[key + 5 ** (rank - 2)] for rank in self.options.ranks if rank != fifth)
         return max(best, pack(self.place[Category.FIVE_OF_A_KIND], (fifth,))) if fifth else best
 
     def _multisets(self, size: int) -> Iterator[tuple[int, ...]]:
-        """Every way to hold four or five natural cards by rank, highest first, at most four of a rank."""
+        """Yield every choice of ranks of four or five natural cards, highest first, at most four of a rank."""
         return (
             held for held in combinations_with_replacement(self.options.ranks, size) if size < 5 or held[0] != held[-1]
         )
 
     def _with_one_more(self, size: int, smaller: dict[int, int]) -> dict[int, int]:
-        """The best five of `size` cards are the best five of those cards with some one of them left out."""
+        """Return the table of `size` cards: their best five are the best five after leaving one of them out."""
         digits = [5 ** (rank - 2) for rank in self.options.ranks] + [JOKER_KEY] * self.options.joker
         table = {}
         for held in combinations_with_replacement(digits, size):
@@ -204,7 +237,7 @@ class Ranking:
         return table
 
     def _marked_flushes(self, size: int, extra: int, value: Callable[[Sequence[int]], int]) -> dict[int, int]:
-        """The same ranks all of one suit: four keys a set, one for each suit's mark."""
+        """Return the keys of these ranks in one suit, one for each suit's mark, with their strengths."""
         return {
             rank_key(ranks) + extra | mark: strength
             for ranks in combinations(self.options.ranks, size)
@@ -222,7 +255,7 @@ class Ranking:
         return straights
 
     def _straight_top(self, ranks: Iterable[int]) -> int:
-        """The top rank of the best straight among these ranks, 0 where none."""
+        """Return the top rank of the best straight among these ranks, 0 if there is none."""
         mask = 0
         for rank in ranks:
             mask |= 1 << (rank - 2)
@@ -258,27 +291,27 @@ class LowRanking:
 
     @staticmethod
     def category_of(strength: int) -> Category:
-        """The category a low strength belongs to."""
+        """Return the category of a low strength."""
         return LOW_ORDER[(_LOW_CEILING - strength) >> CATEGORY_SHIFT]
 
     @staticmethod
     def ranks_of(strength: int) -> tuple[int, ...]:
-        """The ranks that decide, most important first; a low ace is 1."""
+        """Return the deciding ranks, most important first; a low ace is 1."""
         return ranks_of(_LOW_CEILING - strength)
 
     @classmethod
     def is_eight_or_better(cls, strength: int) -> bool:
-        """Five different ranks, none above eight (r 3.5(d))."""
+        """Return True for five different ranks, none above eight (r 3.5(d))."""
         return cls.category_of(strength) is Category.FIVE_ODD_CARDS and cls.ranks_of(strength)[0] <= 8
 
 
 @cache
 def ranking(options: DeckOptions) -> Ranking:
-    """The one ranking for these options."""
+    """Return the ranking for these options; there is one object for each."""
     return Ranking(options)
 
 
 @cache
 def low_ranking(options: DeckOptions, *, ace_is_low: bool) -> LowRanking:
-    """The one low ranking for these options."""
+    """Return the low ranking for these options; there is one object for each."""
     return LowRanking(options, ace_is_low=ace_is_low)

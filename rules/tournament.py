@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from rules.errors import RoundError
-from rules.round import require_cents
+from rules.round_checks import require_cents
 
 
 def share_prizes(prizes_cents: Sequence[int], finish: Sequence[Sequence[str]]) -> dict[str, int]:
-    """What each player is paid: `finish` lists players from first place down, those who tie together.
+    """Return the amount paid to each player; `finish` lists players from first place down, tied players together.
 
     Tied players share the prizes of the places they cover equally; odd cents go to the earliest listed
     (NI2016-268 r 17.23, NI2005-64 and NI2005-74 r 20.19). Places beyond the last prize win nothing.
@@ -25,7 +25,7 @@ def share_prizes(prizes_cents: Sequence[int], finish: Sequence[Sequence[str]]) -
     place = 0
     for tied in finish:
         if not tied:
-            raise RoundError(f"nobody is listed for place {place + 1}")
+            raise RoundError(f"no player is listed for place {place + 1}")
         covered = sum(prizes_cents[place : place + len(tied)])
         share, odd = divmod(covered, len(tied))
         paid |= {name: share + (position < odd) for position, name in enumerate(tied)}
@@ -34,7 +34,7 @@ def share_prizes(prizes_cents: Sequence[int], finish: Sequence[Sequence[str]]) -
 
 
 def rank_eliminated(chips_put_in: Mapping[str, int]) -> list[list[str]]:
-    """Players eliminated in one round: who put more chips into the last pot finishes higher, equals tie (r 20.19)."""
+    """Rank players eliminated in one round: more chips in the last pot finishes higher, equal amounts tie (r 20.19)."""
     for name, chips in chips_put_in.items():
         require_cents(f"what {name} put into the last pot", chips)
     amounts = sorted(set(chips_put_in.values()), reverse=True)

@@ -1,9 +1,9 @@
-"""Settles a round that is given as a document, under any instrument, touching nothing.
+"""Settle a round given as JSON under any instrument, without a controller or a store.
 
-`documents` says what a round may look like, `answers` settles it and writes the answer down.
+`requests` reads and checks the JSON, `settlement` settles the round and returns the answer as plain data.
 """
 
-from jackpot.calculator.answers import settle
-from jackpot.calculator.documents import DocumentError, read
+from jackpot.calculator.requests import RequestError, read
+from jackpot.calculator.settlement import settle
 
-__all__ = ["DocumentError", "read", "settle"]
+__all__ = ["RequestError", "read", "settle"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from jackpot.core.state import Config
-from rules.prizes import FixedFrom
+from rules.jackpot_prizes import FixedFrom
 
 FIRST_CONFIG: Final = Config(
     version=1,

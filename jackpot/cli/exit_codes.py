@@ -9,7 +9,7 @@ from rules.errors import RulesError
 BAD_INPUT = 2
 WENT_WRONG = 1
 _CODES = {
-    "jackpot.calculator.documents:DocumentError": BAD_INPUT,
+    "jackpot.calculator.requests:RequestError": BAD_INPUT,
     "jackpot.settings:SettingsError": BAD_INPUT,
     "jackpot.store.errors:StoreError": WENT_WRONG,
     "jackpot.core.results:Refused": WENT_WRONG,

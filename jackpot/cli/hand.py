@@ -13,20 +13,20 @@ from rules.instruments import DEFAULT
 Rules = Annotated[str, typer.Option("--rules", help="The instrument: see `jackpot rules`.")]
 
 
-def hand(  # noqa: PLR0913 - one option for each choice an instrument leaves
-    hands: Annotated[list[str], typer.Argument(help='One hand an argument, in quotes: "As Kd 9c 5s 2d".')],
+def hand(  # noqa: PLR0913 - one option for each option of an instrument
+    hands: Annotated[list[str], typer.Argument(help='One hand per argument, in quotes: "As Kd 9c 5s 2d".')],
     *,
     rules: Rules = DEFAULT,
     board: Annotated[str, typer.Option(help="The communal cards, for Manila and Hold-em.")] = "",
     deck: Annotated[int | None, typer.Option(help="52, 48, 44, 40, 36 or 32 cards.")] = None,
     joker: Annotated[bool, typer.Option("--joker", help="The Joker is in the deck.")] = False,
-    ace_low: Annotated[bool, typer.Option("--ace-low", help="The ace is low in straights, too.")] = False,
+    ace_low: Annotated[bool, typer.Option("--ace-low", help="The ace is also low in straights.")] = False,
     low_ace: Annotated[str | None, typer.Option(help="high or low: the ace in low hands.")] = None,
     eight_or_better: Annotated[bool, typer.Option("--eight-or-better", help="A low hand must qualify.")] = False,
     low: Annotated[bool, typer.Option("--low", help="Rank the hands as low hands.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Name hands and rank them, best first; equal places tie."""
+    """Name hands and rank them, best first; equal places are ties."""
     chosen = {
         "deck": deck,
         "joker": joker or None,

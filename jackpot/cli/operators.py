@@ -27,7 +27,7 @@ from jackpot.store.hash_chain import SITE
 from jackpot.store.state_tables import read_jackpot, read_site
 from jackpot.store.trail_verification import verify
 from jackpot.tokens import DAYS, MAX_DAYS, new_token, token_hash
-from rules.prizes import FixedFrom
+from rules.jackpot_prizes import FixedFrom
 
 operator_app = typer.Typer(help="Operators.", rich_markup_mode=None)
 config_app = typer.Typer(help="Approved configurations.", rich_markup_mode=None)

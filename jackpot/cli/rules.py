@@ -1,4 +1,4 @@
-"""`jackpot rules`: the instruments, clause by clause, and who sees to each."""
+"""`jackpot rules`: the instruments, clause by clause, and who is responsible for each."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from rules.register import By, Clause, clauses
 def rules(
     instrument_id: Annotated[str | None, typer.Argument(metavar="[ID]", help="An instrument's id.")] = None,
     *,
-    by: Annotated[By | None, typer.Option(help="Only the clauses that these see to.")] = None,
+    by: Annotated[By | None, typer.Option(help="Only the clauses for which this part is responsible.")] = None,
     clause: Annotated[str | None, typer.Option(help="Only this clause and its paragraphs: 11.3.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """List the instruments, or one clause by clause: what it asks, who sees to it, where, which tests show it."""
+    """List the instruments, or the clauses of one: requirement, who is responsible, where in the code, which tests."""
     if instrument_id is None:
         _list_instruments(as_json=as_json)
         return
@@ -32,7 +32,7 @@ def rules(
         print_json(about | {"clauses": [_plain(c) for c in chosen]})
         return
     rows = [(c.number, c.asks, c.by, _how(c)) for c in chosen]
-    columns = ("clause", "what it asks", "seen to by", "where, or how")
+    columns = ("clause", "requirement", "responsible", "where or how")
     console().print(table(f"{instrument.game}, {instrument.law}", columns, rows))
 
 
@@ -66,4 +66,4 @@ def _list_instruments(*, as_json: bool) -> None:
         return
     columns = ("id", "law", "game", "clauses", "code", "operator", "not applicable")
     rows = [tuple(entry.values()) for entry in listed]
-    console().print(table("Instruments, and who sees to their clauses", columns, rows, right=columns[3:]))
+    console().print(table("Instruments, and who is responsible for their clauses", columns, rows, right=columns[3:]))

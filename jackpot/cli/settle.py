@@ -1,4 +1,4 @@
-"""`jackpot settle`: a calculator that settles rounds given as JSON, touching nothing."""
+"""`jackpot settle`: settle rounds given as JSON, without a controller or a store."""
 
 from __future__ import annotations
 
@@ -20,13 +20,15 @@ MAX_CHARACTERS = 64 * 1024 * 1024
 
 
 def settle(
-    file: Annotated[str, typer.Argument(help="A JSON document, or JSON Lines with a round a line; - is stdin.")] = "-",
+    file: Annotated[
+        str, typer.Argument(help="A JSON file with one round, or JSON Lines with one round a line; - is stdin.")
+    ] = "-",
     *,
     as_json: AsJson = False,
 ) -> int:
-    """Settle one round given as JSON under any instrument, touching nothing.
+    """Settle one round given as JSON under any instrument; nothing is stored.
 
-    With JSON Lines a result a line comes out; a bad line gives {"error": …} in its place and exit code 1 at the end.
+    With JSON Lines one result is printed for each line; a bad line gives {"error": …} and the exit code is 1.
     """
     if file == "-":
         return _settle_stream(sys.stdin, as_json=as_json)
@@ -34,16 +36,16 @@ def settle(
         with Path(file).open(encoding="utf-8") as stream:
             return _settle_stream(stream, as_json=as_json)
     except UnicodeDecodeError:
-        raise calculator.DocumentError(f"{file} is not UTF-8 text") from None
+        raise calculator.RequestError(f"{file} is not UTF-8 text") from None
 
 
 def _settle_stream(stream: TextIO, *, as_json: bool) -> int:
-    """JSON Lines are answered as they come, so that a program can ask and wait; else it is one document."""
+    """Answer JSON Lines one by one, so that a program can wait for each answer; else read one JSON document."""
     first = next((line for line in stream if line.strip()), "")
-    if not _is_a_round(first):
+    if not _is_round(first):
         text = first + stream.read(MAX_CHARACTERS)
         lines = [line for line in text.splitlines() if line.strip()]
-        if len(lines) < 2 or not any(map(_is_a_round, lines)) or _is_json(text):
+        if len(lines) < 2 or not any(map(_is_round, lines)) or _is_json(text):
             return _settle_one(text, as_json=as_json)
         return _settle_lines(iter(lines))
     second = next((line for line in stream if line.strip()), None)
@@ -72,14 +74,14 @@ def _settle_lines(lines: Iterator[str]) -> int:
     for line in lines:
         try:
             answer = calculator.settle(calculator.read(line))
-        except (RulesError, calculator.DocumentError) as error:
+        except (RulesError, calculator.RequestError) as error:
             answer, bad = {"error": str(error)}, bad + 1
         print_json(answer, indent=None)
         sys.stdout.flush()
     return 1 if bad else 0
 
 
-def _is_a_round(line: str) -> bool:
+def _is_round(line: str) -> bool:
     try:
         value = json.loads(line)
     except (json.JSONDecodeError, RecursionError):
@@ -96,7 +98,7 @@ def _is_json(text: str) -> bool:
 
 
 def show(answer: dict[str, Any], screen: Console) -> None:
-    """One answer as tables."""
+    """Print one answer as tables."""
     instrument = INSTRUMENTS[answer["rules"]]
     screen.print(f"[bold]{instrument.game}[/bold], {instrument.law}")
     if "jackpot" in answer:

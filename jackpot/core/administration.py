@@ -26,8 +26,8 @@ from jackpot.core.results import CommandError, Decision, Refused
 from jackpot.core.rounds import require_supervisor
 from jackpot.core.state import Config, Jackpot, Phase, Proposal, Table
 from rules.errors import OptionError
+from rules.jackpot_prizes import WHOLE_BPS, FixedFrom
 from rules.odds import Configuration, prize_table, solvency
-from rules.prizes import WHOLE_BPS, FixedFrom
 
 MAX_BOXES: Final = 20
 MAX_WAGER_CENTS: Final = 10**8

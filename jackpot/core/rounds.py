@@ -22,7 +22,7 @@ from jackpot.core.commands import (
 from jackpot.core.events import Event, EventType
 from jackpot.core.ledger import POOLS, Account, Kind, Purse, Transfer, payers
 from jackpot.core.results import CommandError, Decision, Refused
-from jackpot.core.settlement import BOOMERANG, flows_of, prize_alone, settle
+from jackpot.core.settlement import flows_of, prize_alone, settle
 from jackpot.core.state import (
     Declaration,
     Jackpot,
@@ -35,9 +35,9 @@ from jackpot.core.state import (
     Wager,
     WagerStatus,
 )
-from rules import RulesError
+from rules import INSTRUMENTS, RulesError
 from rules.instruments import canberra_poker_2016
-from rules.prizes import Pools
+from rules.jackpot_prizes import PoolAmounts
 
 
 def open_round(jackpot: Jackpot, table: Table, asked: OpenRound) -> Decision:
@@ -360,7 +360,7 @@ def _ends(flow: str) -> tuple[Account, Account]:
 
 
 def _give_back(purse: Purse, instrument: str, wager: Wager) -> None:
-    if instrument == BOOMERANG:
+    if INSTRUMENTS[instrument].pools_wagers_at_settlement:
         purse.move(Account.WAGERS, Account.PLAYERS, wager.amount_cents)
         return
     purse.move(Account.JACKPOT, Account.PLAYERS, wager.jackpot_cents)
@@ -376,8 +376,8 @@ def _any_pending(payouts: Iterable[Payout]) -> bool:
     return any(payout.status is PayoutStatus.PENDING for payout in payouts)
 
 
-def _pools(jackpot: Jackpot) -> Pools:
-    return Pools(jackpot.balances[Account.JACKPOT], jackpot.balances[Account.RESERVE])
+def _pools(jackpot: Jackpot) -> PoolAmounts:
+    return PoolAmounts(jackpot.balances[Account.JACKPOT], jackpot.balances[Account.RESERVE])
 
 
 def _plain(payout: Payout) -> dict[str, Any]:

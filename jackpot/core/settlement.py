@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from jackpot.core.ledger import Account, Kind, Transfer
 from jackpot.core.state import Config, Declaration, Lock, Payout, PayoutStatus, Round, Wager, WagerStatus
-from rules import Cards, parse
-from rules.canberra import Box
+from rules import INSTRUMENTS, Cards, parse
+from rules.canberra_common import Box
 from rules.instruments import canberra_poker_1997, canberra_poker_2016
-from rules.prizes import Approved, Claim, Pools, Sources, split_in_turn
-from rules.prizes import Payout as Prize
-
-BOOMERANG: Final = canberra_poker_1997.INSTRUMENT.id
+from rules.jackpot_prizes import ApprovedFunding, Claim, PoolAmounts, Prize, Sources, split_in_turn
 
 
 class Settled(NamedTuple):
@@ -29,11 +26,11 @@ def settle(instrument: str, played: Round, config: Config, lock: Lock, split_tot
     """Settle a round on the pools as at its lock; wagers not pooled yet are split on the total of today."""
     standing = sorted(wager for wager in played.wagers.values() if wager.status is WagerStatus.ACCEPTED)
     boxes = [_box(played, wager) for wager in standing]
-    pools = Pools(lock.jackpot_cents, lock.reserve_cents)
-    approved = Approved(config.fixed_prizes_from, config.reset_cents)
+    pools = PoolAmounts(lock.jackpot_cents, lock.reserve_cents)
+    approved = ApprovedFunding(config.fixed_prizes_from, config.reset_cents)
     pooled: tuple[tuple[int, int], ...] = ()
     between: list[Transfer] = []
-    if instrument == BOOMERANG:
+    if INSTRUMENTS[instrument].pools_wagers_at_settlement:
         claims = canberra_poker_1997.claims(boxes, 0)
         wagers = canberra_poker_1997.wagers_of(
             boxes, claims, wager_cents=config.wager_cents, jackpot_bps=config.jackpot_bps
@@ -66,18 +63,20 @@ def _pooling(moved: canberra_poker_1997.Pooled) -> list[Transfer]:
     return [Transfer(Account.WAGERS, target, cents, Kind.CONTRIBUTION) for target, cents in targets if cents]
 
 
-def prize_alone(instrument: str, declaration: Declaration, config: Config, pools: Pools) -> tuple[str, str | None, int]:
+def prize_alone(
+    instrument: str, declaration: Declaration, config: Config, pools: PoolAmounts
+) -> tuple[str, str | None, int]:
     """(hand, prize or None, cents): what one declared hand would be paid now, alone."""
     game = canberra_poker_2016.load()
     hand = game.hand(list(declaration.cards))
-    if instrument == BOOMERANG:
+    if INSTRUMENTS[instrument].pays_displayed_amount:
         prize = canberra_poker_1997.prize_hand(hand)
         claims = [Claim(1, prize, declaration.displayed_cents)] if prize else []
-        settlement, _ = canberra_poker_1997.settle_jackpot(claims, pools, Approved(config.fixed_prizes_from))
+        settlement, _ = canberra_poker_1997.settle_jackpot(claims, pools, ApprovedFunding(config.fixed_prizes_from))
     else:
         prize = canberra_poker_2016.prize_hand(hand)
         claims = [Claim(1, prize)] if prize else []
-        settlement = canberra_poker_2016.settle_jackpot(claims, pools, Approved(config.fixed_prizes_from))
+        settlement = canberra_poker_2016.settle_jackpot(claims, pools, ApprovedFunding(config.fixed_prizes_from))
     return hand.category.value, prize, sum(payout.amount_cents for payout in settlement.payouts)
 
 

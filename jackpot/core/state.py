@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import Any, Final, NamedTuple
 
 from jackpot.core.ledger import NOTHING, Account, Balances
-from rules.prizes import FixedFrom
+from rules.jackpot_prizes import FixedFrom
 
 
 class Phase(StrEnum):

@@ -8,9 +8,9 @@ from jackpot.core.commands import PlaceWager
 from jackpot.core.events import Event, EventType
 from jackpot.core.ledger import Account, Kind, Transfer
 from jackpot.core.results import Decision, Refused, WagerRejection
-from jackpot.core.settlement import BOOMERANG
 from jackpot.core.state import Jackpot, Phase, Table, Wager, WagerStatus, wager_key
-from rules.prizes import split
+from rules import INSTRUMENTS
+from rules.jackpot_prizes import split
 
 MAX_WAGERS: Final = 1_000
 """Wagers of one round, voided ones included: more than any table can need."""
@@ -77,7 +77,7 @@ def _accepted(jackpot: Jackpot, table: Table, asked: PlaceWager) -> Event:
     """In 2016 the money goes whole into the pools at once; in 1997 it waits for the settlement (reading 16)."""
     version = table.round.config_version if table.round else jackpot.version
     amount = asked.amount_cents
-    if jackpot.instrument == BOOMERANG:
+    if INSTRUMENTS[jackpot.instrument].pools_wagers_at_settlement:
         to_jackpot = to_reserve = 0
         transfers: tuple[Transfer, ...] = (Transfer(Account.PLAYERS, Account.WAGERS, amount, Kind.CONTRIBUTION),)
     else:

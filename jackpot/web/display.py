@@ -8,7 +8,6 @@ from fastapi import APIRouter, Header, Request
 from fastapi.responses import HTMLResponse
 from starlette.responses import Response
 
-from jackpot.core.settlement import BOOMERANG
 from jackpot.web.live_view import JackpotView, LiveView, Subject
 from jackpot.web.problems import Problem
 from jackpot.web.sse import Feed
@@ -81,8 +80,7 @@ def _prizes(board: JackpotView) -> dict[str, Any]:
         "shares": shares,
         "fixed": fixed,
         "config": jackpot.config,
-        "law": find(jackpot.instrument).law,
-        "boomerang": jackpot.instrument == BOOMERANG,
+        "instrument": find(jackpot.instrument),
     }
 
 

@@ -12,5 +12,5 @@ INSTRUMENT: Final = INSTRUMENTS["canberra-manila-2005"]
 
 
 def load(**options: object) -> Game:
-    """The game's hands (rr 2.2, 2.3, 3, 9.1)."""
+    """Return the game (rr 2.2, 2.3, 3, 9.1)."""
     return TwoPlusThreeGame(INSTRUMENT.id, *pot_game_options(INSTRUMENT.id, options))

@@ -1,8 +1,8 @@
 """Gazette S89 of 1997: Canberra Poker with the Boomerang Jackpot.
 
 Choices where the text is silent, beside the readings:
-- What a floor adds comes from the reserve, as in 2016 (reading 9); only the percentage of the displayed amount is drawn
-  from the jackpot pool, so that what the pool holds beyond the displayed amount stays in it (reading 18).
+- The amount a floor adds comes from the reserve, as in 2016 (reading 9); only the percentage of the displayed amount is
+  drawn from the jackpot pool, so that the pool keeps all it holds beyond the displayed amount (reading 18).
 - The reset after a royal is the settlement's last entry (reading 12), so it comes after the losing wagers are pooled.
 - A void hand (rr 13.3, 13.4, 13.7) neither wins nor loses: its ante, bet and jackpot wager go back.
 """
@@ -13,27 +13,27 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from rules.canberra import Box, BoxResult, TableClauses, TableTerms, dealer_plays, settle_box
+from rules.canberra_common import Box, BoxResult, TableClauses, TableTerms, dealer_plays, settle_box
 from rules.cards import ACE, Cards
 from rules.categories import Category
 from rules.errors import RoundError, shown
 from rules.game import Game
 from rules.hands import Hand
 from rules.instruments import INSTRUMENTS
-from rules.options import refuse_options
-from rules.prizes import (
-    Approved,
+from rules.jackpot_prizes import (
+    ApprovedFunding,
     Claim,
     Funds,
-    Payout,
-    Pools,
+    PoolAmounts,
+    Prize,
     Settlement,
     Sources,
     right_to_left,
     split,
     split_in_turn,
 )
-from rules.round import Outcome, require_boxes, require_cents, require_count, require_one_deck
+from rules.options import refuse_options
+from rules.round_checks import Outcome, require_boxes, require_cents, require_count, require_one_deck
 
 INSTRUMENT: Final = INSTRUMENTS["canberra-poker-1997"]
 CLAUSE: Final = INSTRUMENT.clause("12")
@@ -77,7 +77,7 @@ TABLE_CLAUSES: Final = TableClauses(
 
 @dataclass(frozen=True, slots=True)
 class Wagers:
-    """What becomes of the round's jackpot wagers (r 11.3, reading 16)."""
+    """The round's jackpot wagers by outcome (r 11.3, reading 16)."""
 
     wager_cents: int = 0
     jackpot_bps: int = 0
@@ -86,7 +86,7 @@ class Wagers:
     returned: int = 0
     split_before_cents: int = 0
     splits: tuple[tuple[int, int], ...] = ()
-    """How the losing wagers are split, where that is known already: (jackpot, reserve) of each."""
+    """The split of each losing wager as (jackpot, reserve), if known already."""
 
     def __post_init__(self) -> None:
         require_cents("the wager", self.wager_cents)
@@ -97,7 +97,7 @@ class Wagers:
 
 @dataclass(frozen=True, slots=True)
 class Pooled:
-    """Where the round's jackpot wagers went."""
+    """The amounts that the round's jackpot wagers brought to each account."""
 
     jackpot_cents: int
     reserve_cents: int
@@ -106,13 +106,13 @@ class Pooled:
 
 
 def load(**options: object) -> Game:
-    """The game's hands: one deck of 52 (r 3.1), the order of r 4.3."""
+    """Return the game: one deck of 52 (r 3.1), the order of r 4.3."""
     refuse_options(INSTRUMENT.id, options)
     return Game(INSTRUMENT.id)
 
 
 def prize_hand(hand: Hand) -> str | None:
-    """The prize a hand qualifies for (s 12): a higher category first, then the Dead Man's Hand (reading 19)."""
+    """Return the prize a hand qualifies for (s 12): a higher category first, then the Dead Man's Hand (reading 19)."""
     if hand.category.value in (*PERCENTAGE_PRIZES, *FIXED_PRIZES):
         return hand.category.value
     ranks = sorted(card.rank for card in hand.cards)
@@ -121,13 +121,13 @@ def prize_hand(hand: Hand) -> str | None:
 
 
 def is_void(box: Box) -> bool:
-    """Misdealt (r 13.3), the wrong number of cards (r 13.4), or no ante (r 13.7)."""
+    """Return True if misdealt (r 13.3), with the wrong number of cards (r 13.4), or without an ante (r 13.7)."""
     wrong_count = box.cards is not None and box.cards.size != 5
     return box.misdealt or box.ante_cents == 0 or wrong_count
 
 
 def claims(boxes: Sequence[Box], displayed_cents: int) -> list[Claim]:
-    """The boxes that win, each on the amount displayed when it was declared (s 12, reading 17)."""
+    """Return the boxes that win, each on the amount displayed when it was declared (s 12, reading 17)."""
     require_boxes(box.box for box in boxes)
     require_cents("the displayed amount", displayed_cents)
     require_one_deck((f"box {box.box}", box.cards) for box in boxes)
@@ -145,7 +145,7 @@ def claims(boxes: Sequence[Box], displayed_cents: int) -> list[Claim]:
 def wagers_of(
     boxes: Sequence[Box], claims: Sequence[Claim], *, wager_cents: int, jackpot_bps: int, split_before_cents: int = 0
 ) -> Wagers:
-    """The round's jackpot wagers: winning, void, and the rest, folded and undeclared ones too, losing (reading 16)."""
+    """Count the jackpot wagers: winning, void, and all others, also folded and undeclared ones, losing (reading 16)."""
     wagered = [box for box in boxes if box.jackpot_wager]
     winning, returned = len(claims), sum(is_void(box) for box in wagered)
     return Wagers(
@@ -159,27 +159,27 @@ def wagers_of(
 
 
 def payout_order(claims: Sequence[Claim]) -> list[Claim]:
-    """Starting from the right (r 9.5), royals where they sit: there is no rule like 2016's 11.4."""
+    """Return claims right to left (r 9.5); royals are not moved, because 1997 has no rule like r 11.4 of 2016."""
     return right_to_left(claims)
 
 
 def settle_jackpot(
-    claims: Sequence[Claim], pools: Pools, approved: Approved, wagers: Wagers | None = None
+    claims: Sequence[Claim], pools: PoolAmounts, approved: ApprovedFunding, wagers: Wagers | None = None
 ) -> tuple[Settlement, Pooled]:
-    """A round's prizes (s 12, readings 16-19), then the losing wagers into the pools (r 11.3), then the reset."""
+    """Settle a round's prizes (s 12, readings 16-19), then pool the losing wagers (r 11.3), then reset."""
     funds = Funds(pools)
     payouts = []
     for order, claim in enumerate(payout_order(claims), start=1):
         sources = _prize(claim, funds, approved)
-        payouts.append(Payout(order, claim.box, claim.hand, sources.total_cents, sources, CLAUSE))
+        payouts.append(Prize(order, claim.box, claim.hand, sources.total_cents, sources, CLAUSE))
     pooled = _pool(wagers or Wagers(), funds)
     royal = any(claim.hand == Category.ROYAL_FLUSH for claim in claims)
     reset = funds.raise_to(approved.reset_cents) if royal else Sources()
     return Settlement(tuple(payouts), reset, funds.pools), pooled
 
 
-def _prize(claim: Claim, funds: Funds, approved: Approved) -> Sources:
-    """Each winner on the amount displayed; there is no sharing clause (reading 18)."""
+def _prize(claim: Claim, funds: Funds, approved: ApprovedFunding) -> Sources:
+    """Pay one winner on the amount displayed; there is no sharing clause (reading 18)."""
     if claim.hand in FIXED_PRIZES:
         return funds.fixed(FIXED_PRIZES[claim.hand], approved.fixed_prizes_from)
     if claim.hand not in PERCENTAGE_PRIZES:
@@ -202,7 +202,7 @@ def _pool(wagers: Wagers, funds: Funds) -> Pooled:
 
 
 def settle_table(dealer: Cards, boxes: Sequence[Box], max_payout_cents: int | None = None) -> list[BoxResult]:
-    """Antes and bets against the dealer (rr 9-10, reading 27); a dealer's wrong number of cards is no hand (r 13.5)."""
+    """Settle antes and bets (rr 9-10, reading 27); a dealer with the wrong number of cards has no hand (r 13.5)."""
     require_boxes(box.box for box in boxes)
     require_one_deck([("the dealer", dealer), *((f"box {box.box}", box.cards) for box in boxes)])
     game, terms = load(), TableTerms(BET_ODDS, max_payout_cents, TABLE_CLAUSES)
@@ -211,6 +211,6 @@ def settle_table(dealer: Cards, boxes: Sequence[Box], max_payout_cents: int | No
 
 
 def _returned(box: Box) -> BoxResult:
-    """A void hand's wagers go back, under the first clause that voids it."""
+    """Return a void hand's wagers, under the first clause that voids it."""
     number = "13.3" if box.misdealt else "13.7" if box.ante_cents == 0 else "13.4"
     return BoxResult(box.box, None, Outcome.PUSH, 0, Outcome.PUSH, 0, INSTRUMENT.clause(number))

@@ -2,9 +2,9 @@
 
 Choices where the text is silent, beside the readings:
 - A bet recorded at a folded box is collected with its ante: a fold is the decision not to bet (r 7.3).
-- A hand with the wrong number of cards is refused, not settled: a round not dealt as r 6.3 asks is void (r 14.3).
+- A hand with the wrong number of cards is refused, not settled: a round not dealt as in r 6.3 is void (r 14.3).
 - What floors and fixed prizes draw from the reserve is drawn in payout order. This decides only which prize shows the
-  operator's advance when the reserve ends in the middle of a round.
+  operator's advance if the reserve runs out within a round.
 """
 
 from __future__ import annotations
@@ -12,16 +12,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from rules.canberra import Box, BoxResult, TableClauses, TableTerms, dealer_plays, settle_box
+from rules.canberra_common import Box, BoxResult, TableClauses, TableTerms, dealer_plays, settle_box
 from rules.cards import Cards
 from rules.categories import Category
 from rules.errors import RoundError, shown
 from rules.game import Game
 from rules.hands import Hand
 from rules.instruments import INSTRUMENTS
+from rules.jackpot_prizes import ApprovedFunding, Claim, Funds, PoolAmounts, Prize, Settlement, Sources, right_to_left
 from rules.options import refuse_options
-from rules.prizes import Approved, Claim, Funds, Payout, Pools, Settlement, Sources, right_to_left
-from rules.round import require_boxes, require_one_deck
+from rules.round_checks import require_boxes, require_one_deck
 
 INSTRUMENT: Final = INSTRUMENTS["canberra-poker-2016"]
 
@@ -59,20 +59,20 @@ TABLE_CLAUSES: Final = TableClauses(
 
 
 def load(**options: object) -> Game:
-    """The game's hands: one deck of 52 (r 2.1), the order of r 2.6."""
+    """Return the game: one deck of 52 (r 2.1), the order of r 2.6."""
     refuse_options(INSTRUMENT.id, options)
     return Game(INSTRUMENT.id)
 
 
 def prize_hand(hand: Hand) -> str | None:
-    """The prize a hand qualifies for (r 10.7#1), or None."""
+    """Return the prize a hand qualifies for (r 10.7#1), or None."""
     if hand.category in (Category.ROYAL_FLUSH, Category.STRAIGHT_FLUSH, *FIXED_PRIZES):
         return hand.category.value
     return None
 
 
 def claims(boxes: Sequence[Box]) -> list[Claim]:
-    """The boxes that win: a wager with an ante (r 10.1), no fold (r 7.3), declared (r 10.4), a prize hand (r 10.7)."""
+    """Return the winning boxes: wager and ante (r 10.1), no fold (r 7.3), declared (r 10.4), a prize hand (r 10.7)."""
     require_boxes(box.box for box in boxes)
     require_one_deck((f"box {box.box}", box.cards) for box in boxes)
     game, found = load(), []
@@ -86,7 +86,7 @@ def claims(boxes: Sequence[Box]) -> list[Claim]:
 
 
 def payout_order(claims: Sequence[Claim]) -> list[Claim]:
-    """Right to left (r 11.2); royals before the last straight flush move to directly after it (r 11.4)."""
+    """Return claims right to left (r 11.2); royals before the last straight flush move to right after it (r 11.4)."""
     ordered = right_to_left(claims)
     straights = [i for i, claim in enumerate(ordered) if claim.hand == Category.STRAIGHT_FLUSH]
     if not straights:
@@ -98,15 +98,15 @@ def payout_order(claims: Sequence[Claim]) -> list[Claim]:
 
 
 def straight_flush_share(jackpot_cents: int, winners: int) -> int:
-    """Each winner's share of ten per cent of the pool, then of what is left, once a winner (r 11.3(b), reading 5)."""
+    """Return a winner's share: ten per cent of the pool, then of the rest, once per winner (r 11.3(b), reading 5)."""
     left = jackpot_cents
     for _ in range(winners):
         left -= left * STRAIGHT_FLUSH_PERCENT // 100
     return (jackpot_cents - left) // winners
 
 
-def settle_jackpot(claims: Sequence[Claim], pools: Pools, approved: Approved) -> Settlement:
-    """A round's prizes on the pools as at the lock (rr 11.1-11.4, readings 4-9, 12)."""
+def settle_jackpot(claims: Sequence[Claim], pools: PoolAmounts, approved: ApprovedFunding) -> Settlement:
+    """Settle a round's prizes on the pools as at the lock (rr 11.1-11.4, readings 4-9, 12)."""
     funds = Funds(pools)
     ordered = payout_order(claims)
     shares: dict[str, int] = {}
@@ -119,14 +119,14 @@ def settle_jackpot(claims: Sequence[Claim], pools: Pools, approved: Approved) ->
             sources = funds.fixed(cents, approved.fixed_prizes_from)
         else:
             raise RoundError(f"box {claim.box}: {shown(claim.hand)} wins no prize under {INSTRUMENT.clause('10.7#1')}")
-        payouts.append(Payout(order, claim.box, claim.hand, sources.total_cents, sources, clause))
+        payouts.append(Prize(order, claim.box, claim.hand, sources.total_cents, sources, clause))
     royal = any(claim.hand == Category.ROYAL_FLUSH for claim in claims)
     reset = funds.raise_to(approved.reset_cents) if royal else Sources()
     return Settlement(tuple(payouts), reset, funds.pools)
 
 
 def _percentage_prize(hand: str, ordered: Sequence[Claim], funds: Funds, shares: dict[str, int]) -> tuple[Sources, str]:
-    """At the group's first winner its whole money leaves the jackpot pool; what a floor adds comes from the reserve."""
+    """Pay one winner; the first takes all winners' money from the jackpot pool, and floors add from the reserve."""
     winners = sum(claim.hand == hand for claim in ordered)
     royal = hand == Category.ROYAL_FLUSH
     if hand not in shares:
@@ -140,7 +140,7 @@ def _percentage_prize(hand: str, ordered: Sequence[Claim], funds: Funds, shares:
 
 
 def settle_table(dealer: Cards, boxes: Sequence[Box], max_payout_cents: int | None = None) -> list[BoxResult]:
-    """Antes and bets against the dealer (rr 7-9, reading 27), in the order the boxes were given."""
+    """Settle antes and bets against the dealer (rr 7-9, reading 27), in the order the boxes were given."""
     require_boxes(box.box for box in boxes)
     require_one_deck([("the dealer", dealer), *((f"box {box.box}", box.cards) for box in boxes)])
     game, terms = load(), TableTerms(BET_ODDS, max_payout_cents, TABLE_CLAUSES)

@@ -1,6 +1,6 @@
 """NI2005-74: Seven Card Stud, the best five of seven cards; pots in `rules.pots`.
 
-Where there are too few cards for everybody's last, one communal card takes its place (r 17.20): a player then has six
+If too few cards are left for every player's last card, one communal card replaces it (r 17.20): a player then has six
 own cards and a board of one.
 """
 
@@ -16,5 +16,5 @@ INSTRUMENT: Final = INSTRUMENTS["seven-card-stud-2005"]
 
 
 def load(**options: object) -> Game:
-    """The game's hands (rr 2.2, 2.3, 3, 9.1)."""
+    """Return the game (rr 2.2, 2.3, 3, 9.1)."""
     return StudGame(INSTRUMENT.id, *pot_game_options(INSTRUMENT.id, options))

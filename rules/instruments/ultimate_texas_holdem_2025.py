@@ -3,7 +3,7 @@
 Choices where the text is silent, beside the readings:
 - Wagers that break the game's own proportions are refused, not settled: the blind equals the ante (dictionary), the
   play wager is one to four times the ante (rr 8.1, 8.3, 8.5), trips needs both (r 4.3). When each multiple is allowed
-  is the dealer's to see.
+  is for the dealer to check.
 - A folded player may have a play wager on the table (r 9.1, conceding); it is lost with the other three.
 """
 
@@ -20,7 +20,7 @@ from rules.game import Game, HoldemGame
 from rules.hands import Hand
 from rules.instruments import INSTRUMENTS
 from rules.options import refuse_options
-from rules.round import Outcome, require_boxes, require_cents, require_one_deck
+from rules.round_checks import Outcome, require_boxes, require_cents, require_one_deck
 
 INSTRUMENT: Final = INSTRUMENTS["ultimate-texas-holdem-2025"]
 
@@ -43,13 +43,13 @@ TRIPS_ODDS: Final = {
     Category.STRAIGHT: 4,
     Category.THREE_OF_A_KIND: 3,
 }
-"""To one, whatever the dealer has (r 10.1, table 2)."""
+"""To one; the dealer's hand does not matter (r 10.1, table 2)."""
 
 PLAY_MULTIPLES: Final = (1, 2, 3, 4)
 
 
 @dataclass(frozen=True, slots=True)
-class Player:
+class HoldemPlayer:
     """One box: two hole cards (None if folded unseen) and four wagers."""
 
     box: int
@@ -62,8 +62,8 @@ class Player:
 
 
 @dataclass(frozen=True, slots=True)
-class Settled:
-    """What becomes of one wager, what is paid on top of it, and under which clause."""
+class SettledWager:
+    """The outcome of one wager, the amount paid on top of it, and the clause."""
 
     outcome: Outcome
     paid_cents: int
@@ -71,27 +71,27 @@ class Settled:
 
 
 @dataclass(frozen=True, slots=True)
-class PlayerResult:
-    """One box's four wagers settled."""
+class HoldemResult:
+    """The four wagers of one box, settled."""
 
     box: int
     hand: Category | None
-    ante: Settled
-    blind: Settled
-    play: Settled
-    trips: Settled
+    ante: SettledWager
+    blind: SettledWager
+    play: SettledWager
+    trips: SettledWager
 
 
 def load(**options: object) -> Game:
-    """The game's hands: one deck of 52 (r 2.1), the best five of seven (r 9.3(b)), the order of r 3.1."""
+    """Return the game: one deck of 52 (r 2.1), the best five of seven (r 9.3(b)), the order of r 3.1."""
     refuse_options(INSTRUMENT.id, options)
     return HoldemGame(INSTRUMENT.id)
 
 
 def settle_table(
-    board: Cards, dealer: Cards, players: Sequence[Player], max_payout_cents: int | None = None
-) -> list[PlayerResult]:
-    """The four wagers of each player against the dealer (rr 9, 10, reading 28)."""
+    board: Cards, dealer: Cards, players: Sequence[HoldemPlayer], max_payout_cents: int | None = None
+) -> list[HoldemResult]:
+    """Settle the four wagers of each player against the dealer (rr 9, 10, reading 28)."""
     game = load()
     _require_round(game, board, dealer, players)
     if max_payout_cents is not None:
@@ -101,14 +101,14 @@ def settle_table(
 
 
 def _settle_player(
-    game: Game, player: Player, board: Cards, dealer: Hand, max_payout_cents: int | None
-) -> PlayerResult:
+    game: Game, player: HoldemPlayer, board: Cards, dealer: Hand, max_payout_cents: int | None
+) -> HoldemResult:
     hand = None if player.hole is None else game.best(player.hole, board)
     category = hand.category if hand else None
     if hand is None or player.folded:
         lost = _settled(Outcome.LOSE, "9.1" if player.play_cents else "8.6")
-        return PlayerResult(player.box, category, lost, lost, lost, lost)
-    return PlayerResult(
+        return HoldemResult(player.box, category, lost, lost, lost, lost)
+    return HoldemResult(
         player.box,
         category,
         ante=_ante(player, hand, dealer),
@@ -118,26 +118,26 @@ def _settle_player(
     )
 
 
-def _settled(outcome: Outcome, number: str, paid_cents: int = 0) -> Settled:
-    return Settled(outcome, paid_cents, INSTRUMENT.clause(number))
+def _settled(outcome: Outcome, number: str, paid_cents: int = 0) -> SettledWager:
+    return SettledWager(outcome, paid_cents, INSTRUMENT.clause(number))
 
 
-def _against_dealer(stake: int, hand: Hand, dealer: Hand, number: str) -> Settled:
+def _against_dealer(stake: int, hand: Hand, dealer: Hand, number: str) -> SettledWager:
     """The higher hand wins, at one to one (rr 9.5, 9.8)."""
     if hand > dealer:
         return _settled(Outcome.WIN, f"{number}(a)", stake)
     return _settled(Outcome.PUSH, f"{number}(c)") if hand == dealer else _settled(Outcome.LOSE, f"{number}(b)")
 
 
-def _ante(player: Player, hand: Hand, dealer: Hand) -> Settled:
-    """Pushes unless the dealer has a pair or better (rr 9.2, 9.5)."""
+def _ante(player: HoldemPlayer, hand: Hand, dealer: Hand) -> SettledWager:
+    """The ante pushes unless the dealer has a pair or better (rr 9.2, 9.5)."""
     if dealer.category is Category.FIVE_ODD_CARDS:
         return _settled(Outcome.PUSH, "9.5(c)")
     return _against_dealer(player.ante_cents, hand, dealer, "9.5")
 
 
-def _blind(player: Player, hand: Hand, dealer: Hand, max_payout_cents: int | None) -> Settled:
-    """Wins only with a straight or better that beats the dealer (r 9.6); three to two is rounded down."""
+def _blind(player: HoldemPlayer, hand: Hand, dealer: Hand, max_payout_cents: int | None) -> SettledWager:
+    """The blind wins only with a straight or better that beats the dealer (r 9.6); three to two is rounded down."""
     if hand < dealer:
         return _settled(Outcome.LOSE, "9.6(b)")
     if hand == dealer or hand.category not in BLIND_ODDS:
@@ -147,16 +147,16 @@ def _blind(player: Player, hand: Hand, dealer: Hand, max_payout_cents: int | Non
     return _settled(Outcome.WIN, "9.6(a)", paid if max_payout_cents is None else min(paid, max_payout_cents))
 
 
-def _trips(player: Player, hand: Hand) -> Settled:
-    """Three of a kind or better, whatever the dealer has (r 9.7)."""
+def _trips(player: HoldemPlayer, hand: Hand) -> SettledWager:
+    """Trips wins with three of a kind or better; the dealer's hand does not matter (r 9.7)."""
     if hand.category in TRIPS_ODDS:
         return _settled(Outcome.WIN, "9.7(a)", player.trips_cents * TRIPS_ODDS[hand.category])
     return _settled(Outcome.LOSE, "9.7(b)")
 
 
-def _require_round(game: Game, board: Cards, dealer: Cards, players: Sequence[Player]) -> None:
+def _require_round(game: Game, board: Cards, dealer: Cards, players: Sequence[HoldemPlayer]) -> None:
     require_boxes(player.box for player in players)
-    game.held(dealer, board)
+    game.check_deal(dealer, board)
     require_one_deck([("the board", board), ("the dealer", dealer), *((f"box {p.box}", p.hole) for p in players)])
     for player in players:
         if player.hole is None and not player.folded:
@@ -164,7 +164,7 @@ def _require_round(game: Game, board: Cards, dealer: Cards, players: Sequence[Pl
         _require_wagers(player)
 
 
-def _require_wagers(player: Player) -> None:
+def _require_wagers(player: HoldemPlayer) -> None:
     where = f"of box {player.box}"
     ante = require_cents(f"the ante {where}", player.ante_cents)
     blind = require_cents(f"the blind {where}", player.blind_cents)

@@ -1,4 +1,4 @@
-"""Exact odds: how often each hand comes, what a jackpot wager returns, whether a configuration can pay."""
+"""Exact odds: the frequency of each hand, the return of a jackpot wager, the solvency of a configuration."""
 
 from rules.odds.counting import category_counts, strength_counts, total_hands
 from rules.odds.returns import (
@@ -8,14 +8,14 @@ from rules.odds.returns import (
     prize_table,
     trips_house_edge,
 )
-from rules.odds.solvency import Configuration, Solvency, chance_of_running_dry, solvency
+from rules.odds.solvency import Configuration, ReserveFlow, chance_of_running_dry, solvency
 
 __all__ = [
     "CARIBBEAN_STUD_100_75_50",
     "CARIBBEAN_STUD_150_100_50",
     "Configuration",
     "PrizeTable",
-    "Solvency",
+    "ReserveFlow",
     "category_counts",
     "chance_of_running_dry",
     "prize_table",

@@ -1,8 +1,8 @@
-"""How many deals of five or seven cards have each strength, counted by rank multisets, not by walking every deal.
+"""Number of deals of five or seven cards for each strength, counted by multisets of ranks instead of deal by deal.
 
-A deal is either *plain* (no suit has enough cards for a flush) or *suited*. Plain deals are counted a multiset of ranks
-at a time: the suits can be laid on it in so many ways, less those that make a flush. Suited deals are counted by the
-ranks in the flush's suit and the ranks beside it. No deal can have enough cards of two suits.
+A deal is either *plain* (no suit has enough cards for a flush) or *suited*. Plain deals are counted for one multiset of
+ranks at a time: the ways to give suits to it, less those that make a flush. Suited deals are counted by the ranks in
+the flush's suit and the ranks of the other cards. No deal has enough cards of two suits.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from rules.ranking import DeckOptions, Ranking, rank_key, ranking
 
 
 def total_hands(deck: DeckOptions, cards: int = 5) -> int:
-    """How many deals of so many cards there are."""
+    """Return the number of deals of this many cards."""
     return comb(deck.size + deck.joker, cards)
 
 
 def category_counts(deck: DeckOptions, cards: int = 5) -> dict[Category, int]:
-    """Deals by the category of their best five, highest first."""
+    """Count deals by the category of their best five, highest first."""
     order = ranking(deck)
     counts: Counter[Category] = Counter()
     for strength, deals in strength_counts(deck, cards).items():
@@ -35,7 +35,7 @@ def category_counts(deck: DeckOptions, cards: int = 5) -> dict[Category, int]:
 
 @cache
 def strength_counts(deck: DeckOptions, cards: int = 5) -> Counter[int]:
-    """Deals by the strength of their best five."""
+    """Count deals by the strength of their best five."""
     if cards not in (5, 7):
         raise OptionError(f"hands are counted for 5 or 7 cards, not {shown(cards)}")
     counts: Counter[int] = Counter()
@@ -76,7 +76,7 @@ def _by_ranks(order: Ranking, cards: int) -> dict[int, int]:
 
 @cache
 def _ways_without_flush(multiplicities: tuple[int, ...], enough: int) -> int:
-    """Ways to give suits to ranks held so many times each, no suit `enough` times."""
+    """Count the ways to give suits to ranks held this many times each, no suit `enough` times."""
     in_one_suit = [1]  # in_one_suit[n]: ways that put exactly n cards in one given suit
     for times in multiplicities:
         without, within = comb(3, times), comb(3, times - 1)

@@ -17,7 +17,7 @@ Plain = dict[str, Any]
 
 
 def hand_figures(game: Game, cards: int | None = None) -> Plain:
-    """How often each hand comes."""
+    """Return the number of deals of each hand."""
     size = cards if cards is not None else 7 if isinstance(game, BestOfSevenGame) else 5
     counts = category_counts(game.deck, size)
     return {
@@ -29,7 +29,7 @@ def hand_figures(game: Game, cards: int | None = None) -> Plain:
 
 
 def jackpot_figures(rules: str, configuration: Configuration, meter_cents: int | None = None) -> Plain:
-    """What a wager returns by the meter, and whether the configuration can pay."""
+    """Return the figures of a jackpot: the return of a wager by the meter, and the solvency of the configuration."""
     prizes, wager_cents = prize_table(rules), configuration.wager_cents
     mean_pool = prizes.mean_pool_at_royal_cents(wager_cents, configuration.jackpot_bps, configuration.reset_cents)
     meters = sorted({*SHOWN_METERS_CENTS, prizes.break_even_meter_cents(wager_cents)})
@@ -49,7 +49,7 @@ def jackpot_figures(rules: str, configuration: Configuration, meter_cents: int |
 
 
 def solvency_figures(rules: str, configuration: Configuration) -> Plain:
-    """What moves the reserve, in dollars a wager, and the meter from which the players are ahead."""
+    """Return the reserve's gain and costs in dollars per wager, and the break-even meter."""
     prizes = prize_table(rules)
     reserve = solvency(prizes, configuration)
     return {
@@ -64,17 +64,17 @@ def solvency_figures(rules: str, configuration: Configuration) -> Plain:
 
 
 def return_at(prizes: PrizeTable, meter_cents: int) -> Plain:
-    """What a wager returns at this meter."""
+    """Return the expected return of a wager at this meter."""
     return {"meter_cents": meter_cents} | both(prizes.expected_return(meter_cents))
 
 
 def both(value: Fraction) -> Plain:
-    """A fraction, exact and as people read it."""
+    """Return a fraction both exact and as a decimal."""
     return {"fraction": str(value), "decimal": decimal(value)}
 
 
 def decimal(value: Fraction, digits: int = 6) -> str:
-    """A fraction as a decimal, rounded to so many digits, without ever being a float."""
+    """Return a fraction as a decimal rounded to this many digits, computed without floats."""
     scaled = round(value * 10**digits)
     sign, whole = ("-" if scaled < 0 else ""), abs(scaled)
     return f"{sign}{whole // 10**digits}.{whole % 10**digits:0{digits}d}"

@@ -1,4 +1,4 @@
-"""What a jackpot wager returns as a function of the meter; all figures exact fractions of a dollar.
+"""The expected return of a jackpot wager as a function of the meter, in exact fractions of a dollar.
 
 One winner a round is assumed, and the wager's own contribution to the meter is left out, as published figures do.
 """
@@ -31,17 +31,17 @@ class PrizeTable:
     pools_winning_wagers: bool = True
 
     def chance(self, hand: str) -> Fraction:
-        """How likely five cards are this prize hand."""
+        """Return the probability that five cards are this prize hand."""
         return Fraction(prize_counts()[hand], total_hands(FULL_DECK))
 
     @property
     def chance_of_any(self) -> Fraction:
-        """How likely a wager wins anything."""
+        """The probability that a wager wins any prize."""
         return sum((self.chance(hand) for hand in (*self.fixed_cents, *self.percent)), Fraction(0))
 
     @property
     def fixed_cost_per_wager(self) -> Fraction:
-        """What the fixed prizes cost, in dollars a wager."""
+        """The cost of the fixed prizes, in dollars per wager."""
         return sum((self.chance(hand) * Fraction(cents, 100) for hand, cents in self.fixed_cents.items()), Fraction(0))
 
     @property
@@ -52,7 +52,7 @@ class PrizeTable:
         )
 
     def expected_return(self, meter_cents: int) -> Fraction:
-        """Dollars a wager wins on average with this meter, floors and rounding as they are paid."""
+        """Return the dollars that a wager wins on average with this meter, with floors and rounding as paid."""
         shares = (
             self.chance(hand) * Fraction(max(meter_cents * percent // 100, least), 100)
             for hand, (percent, least) in self.percent.items()
@@ -60,7 +60,7 @@ class PrizeTable:
         return self.fixed_cost_per_wager + sum(shares, Fraction(0))
 
     def break_even_meter_cents(self, wager_cents: int) -> int:
-        """The meter at which a wager returns what it costs, to the nearest cent, floors ignored."""
+        """Return the meter at which a wager returns its cost, to the nearest cent, floors ignored."""
         if type(wager_cents) is not int or wager_cents < 1:
             raise OptionError(f"a wager is a whole number of cents, 1 or more, and not {shown(wager_cents)}")
         dollars = (Fraction(wager_cents, 100) - self.fixed_cost_per_wager) / self.meter_share_per_wager
@@ -68,11 +68,11 @@ class PrizeTable:
 
     @property
     def mean_wagers_to_royal(self) -> Fraction:
-        """How many wagers pass until a royal flush, on average."""
+        """The mean number of wagers until a royal flush."""
         return 1 / self.chance(Category.ROYAL_FLUSH)
 
     def mean_pool_at_royal_cents(self, wager_cents: int, jackpot_bps: int, reset_cents: int) -> Fraction:
-        """What a royal finds in the jackpot pool on average, the pool starting at the reset; straight flushes drain it.
+        """Return the mean jackpot pool at a royal flush, starting from the reset.
 
         Between royals the pool gains its share of each wager and loses a tenth at each straight flush. Summed over the
         chance that the royal comes at the first, second, … wager, that is a geometric series:
@@ -86,7 +86,7 @@ class PrizeTable:
 
 @cache
 def prize_counts() -> Mapping[str, int]:
-    """Five-card hands of each prize, of 2,598,960; the Dead Man's Hand is part of two pairs, too."""
+    """Return the five-card hands of each prize, out of 2,598,960; the Dead Man's Hand also counts as two pairs."""
     counts: dict[str, int] = {category.value: n for category, n in category_counts(FULL_DECK).items()}
     order = ranking(FULL_DECK)
     counts[canberra_poker_1997.DEAD_MANS_HAND] = sum(
@@ -98,7 +98,7 @@ def prize_counts() -> Mapping[str, int]:
 
 
 def prize_table(instrument_id: str) -> PrizeTable:
-    """The prizes of an instrument that has a jackpot."""
+    """Return the prizes of an instrument that has a jackpot."""
     try:
         return _TABLES[instrument_id]
     except KeyError:
@@ -133,11 +133,11 @@ def _caribbean_stud(four: int, full_house: int, flush: int) -> PrizeTable:
 
 CARIBBEAN_STUD_100_75_50: Final = _caribbean_stud(100, 75, 50)
 CARIBBEAN_STUD_150_100_50: Final = _caribbean_stud(150, 100, 50)
-"""Two published prize tables of a kindred game, whose break-even meters are known."""
+"""Two published prize tables of a similar game, whose break-even meters are known."""
 
 
 def trips_house_edge() -> Fraction:
-    """The part of a Trips wager the house keeps (NI2025-411 r 10.1, table 2)."""
+    """Return the part of a Trips wager that the house keeps (NI2025-411 r 10.1, table 2)."""
     counts, deals = category_counts(FULL_DECK, 7), total_hands(FULL_DECK, 7)
     won = sum(counts[category] * odds for category, odds in TRIPS_ODDS.items())
     lost = deals - sum(counts[category] for category in TRIPS_ODDS)

@@ -1,6 +1,6 @@
-"""Whether a configuration can pay its prizes: what the reserve gains and loses a wager, and how likely it runs dry.
+"""Solvency of a configuration: the reserve's gain and cost per wager, and the probability that it runs dry.
 
-The floors of the percentage prizes are left out: with a reset of $10,000 or more they never bind.
+The floors of the percentage prizes are left out: with a reset of $10,000 or more they have no effect.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from typing import Final
 
 from rules.categories import Category
 from rules.errors import OptionError, shown
+from rules.jackpot_prizes import WHOLE_BPS, FixedFrom
 from rules.odds.returns import PrizeTable
-from rules.prizes import WHOLE_BPS, FixedFrom
 
 NEGLIGIBLE: Final = 1e-18
 
@@ -42,8 +42,8 @@ class Configuration:
 
 
 @dataclass(frozen=True)
-class Solvency:
-    """What moves the reserve, in dollars a wager."""
+class ReserveFlow:
+    """The reserve's gain and costs, in dollars per wager."""
 
     reserve_gain: Fraction
     fixed_cost: Fraction
@@ -51,23 +51,23 @@ class Solvency:
 
     @property
     def drift(self) -> Fraction:
-        """What the reserve gains a wager on average."""
+        """The mean gain of the reserve per wager."""
         return self.reserve_gain - self.fixed_cost - self.reset_cost
 
     @property
     def starves(self) -> bool:
-        """Whether the split lets the reserve fall without end."""
+        """True if the reserve falls without limit."""
         return self.drift < 0
 
 
-def solvency(table: PrizeTable, configuration: Configuration) -> Solvency:
-    """What the reserve gains from wagers and pays in fixed prizes and resets, on average a wager."""
+def solvency(table: PrizeTable, configuration: Configuration) -> ReserveFlow:
+    """Return the reserve's mean gain from wagers and cost of fixed prizes and resets, per wager."""
     wager = Fraction(configuration.wager_cents, 100)
     gain = wager * Fraction(WHOLE_BPS - configuration.jackpot_bps, WHOLE_BPS)
     if not table.pools_winning_wagers:
         gain *= 1 - table.chance_of_any
     from_reserve = configuration.fixed_prizes_from is FixedFrom.RESERVE
-    return Solvency(
+    return ReserveFlow(
         reserve_gain=gain,
         fixed_cost=table.fixed_cost_per_wager if from_reserve else Fraction(0),
         reset_cost=table.chance(Category.ROYAL_FLUSH) * Fraction(configuration.reset_cents, 100),
@@ -75,13 +75,13 @@ def solvency(table: PrizeTable, configuration: Configuration) -> Solvency:
 
 
 def chance_of_running_dry(table: PrizeTable, configuration: Configuration, reserve_cents: int, wagers: int) -> float:
-    """How likely the reserve cannot pay a prize or a reset within so many wagers.
+    """Return the probability that the reserve cannot pay a prize or a reset within this many wagers.
 
     All payments are multiples of one unit (fifty dollars, say), and the reserve, counted in whole units, rises only
-    every so many wagers. What has been paid never falls. So within a stretch where the reserve's units stand still it
-    is enough to look at the stretch's end: the reserve was overdrawn in it if and only if it is at its end. One step a
-    stretch then gives the exact chance, but for probabilities below 1e-18 that are dropped. In 1997, where a winning
-    wager is not pooled, the reserve's mean gain stands for each wager's. NumPy makes long spans a hundred times faster.
+    after several wagers. The sum of payments never falls. So in a stretch of wagers with the same number of units it is
+    enough to check the last wager: the reserve is overdrawn within the stretch if and only if it is at its end. One
+    step for each stretch gives the exact probability, except for probabilities below 1e-18, which are dropped. In 1997
+    a winning wager is not pooled; the mean gain is used for each wager. NumPy makes long spans a hundred times faster.
     """
     payments = _payments(table, configuration)
     if not payments or wagers < 1:
@@ -95,15 +95,15 @@ def chance_of_running_dry(table: PrizeTable, configuration: Configuration, reser
 
 
 class _Paid:
-    """How likely each sum, in units from `lowest` up, has been paid by now."""
+    """The probability of each sum paid so far, in units from `lowest` up."""
 
     def __init__(self, chances: list[float], lowest: int = 0) -> None:
         self.chances = chances
         self.lowest = lowest
 
-    def after(self, more: list[float], most: int) -> _Paid:
-        """One stretch on, sums above `most` left out: there the reserve ran dry."""
-        chances = _convolve(self.chances, more)[: max(0, most - self.lowest + 1)]
+    def after(self, more: list[float], limit: int) -> _Paid:
+        """Return the sums after one more stretch, without those above `limit`, where the reserve ran dry."""
+        chances = _convolve(self.chances, more)[: max(0, limit - self.lowest + 1)]
         first = next((i for i, chance in enumerate(chances) if chance > NEGLIGIBLE), len(chances))
         while chances and chances[-1] <= NEGLIGIBLE:
             chances.pop()
@@ -111,7 +111,7 @@ class _Paid:
 
 
 def _payments(table: PrizeTable, configuration: Configuration) -> dict[int, float]:
-    """What the reserve may have to pay after one wager, and how likely."""
+    """Return the possible payments of the reserve after one wager, with their probabilities."""
     payments: dict[int, float] = {}
     if configuration.fixed_prizes_from is FixedFrom.RESERVE:
         for hand, cents in table.fixed_cents.items():
@@ -127,7 +127,7 @@ def _gain(table: PrizeTable, configuration: Configuration) -> Fraction:
 
 
 def _stretches(gain_cents: Fraction, reserve_cents: int, unit: int, wagers: int) -> Iterator[tuple[int, int]]:
-    """(whole units the reserve has taken in, number of wagers it stays so), over so many wagers."""
+    """Yield (whole units in the reserve without payments, number of wagers that this holds for)."""
     done = 0
     while done < wagers:
         units = (reserve_cents + (done + 1) * gain_cents) // unit
@@ -140,7 +140,7 @@ def _stretches(gain_cents: Fraction, reserve_cents: int, unit: int, wagers: int)
 
 @cache
 def _paid_within(payments: tuple[tuple[int, float], ...], wagers: int) -> list[float]:
-    """How likely so many wagers make the reserve pay 0, 1, 2, … units."""
+    """Return the probabilities that the reserve pays 0, 1, 2, … units within this many wagers."""
     if wagers == 1:
         chances = [0.0] * (1 + max(units for units, _ in payments))
         for units, chance in payments:
@@ -157,7 +157,7 @@ def _paid_within(payments: tuple[tuple[int, float], ...], wagers: int) -> list[f
 
 
 def _convolve(a: list[float], b: list[float]) -> list[float]:
-    """The distribution of a sum of two independent counts."""
+    """Return the distribution of the sum of two independent counts."""
     if not a:
         return []
     try:

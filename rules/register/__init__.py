@@ -1,7 +1,7 @@
-"""The clause register: what each numbered clause asks, in our words, and who sees to it.
+"""The clause register: each numbered clause in our words, and the code or the person responsible for it.
 
-For each instrument `numbers/<id>.txt` lists its clauses and `<id>.toml` says of each who sees to it. The texts of the
-law stay outside.
+For each instrument `numbers/<id>.txt` lists its clauses and `<id>.toml` has an entry for each. The texts of the law are
+not included.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ _KEYS: Final = {
 
 
 class RegisterError(RulesError):
-    """A register that does not say what it must."""
+    """A register entry with a missing, unknown or wrong key."""
 
 
 class By(StrEnum):
-    """Who sees to a clause."""
+    """The part responsible for a clause."""
 
     CODE = "code"
     OPERATOR = "operator"
@@ -39,7 +39,7 @@ class By(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Clause:
-    """One clause: what it asks, who sees to it, and where (code and tests) or how (a person's control, or a reason)."""
+    """One clause: its requirement, who is responsible, and the code and tests, a person's control, or a reason."""
 
     number: str
     asks: str
@@ -51,20 +51,20 @@ class Clause:
 
 
 def numbers(instrument_id: str) -> list[str]:
-    """Every clause number of an instrument, in order."""
+    """Return every clause number of an instrument, in order."""
     return _text(f"numbers/{find(instrument_id).id}.txt").split("\n")[:-1]
 
 
 @cache
 def clauses(instrument_id: str) -> tuple[Clause, ...]:
-    """The register of an instrument, clause by clause."""
+    """Return the register of an instrument, clause by clause."""
     name = f"{find(instrument_id).id}.toml"
     entries = tomllib.loads(_text(name))["clause"]
     return tuple(_clause(name, entry) for entry in entries)
 
 
 def resolve(where: str) -> object:
-    """The function a register names as "module:name"."""
+    """Return the function that a register names as "module:name"."""
     module, _, path = where.partition(":")
     found: object = import_module(module)
     for name in path.split("."):
@@ -78,7 +78,7 @@ def _clause(name: str, entry: Mapping[str, object]) -> Clause:
     if by not in _KEYS:
         raise RegisterError(f"{where}: `by` is one of {', '.join(_KEYS)}, not {by!r}")
     if set(entry) != _KEYS[by]:
-        raise RegisterError(f"{where}: a clause seen to by {by} has the keys {', '.join(sorted(_KEYS[by]))}")
+        raise RegisterError(f"{where}: an entry by {by} has the keys {', '.join(sorted(_KEYS[by]))}")
     fields = {key: tuple(value) if isinstance(value, list) else str(value) for key, value in entry.items()}
     return Clause(**{**fields, "by": By(by)})  # type: ignore[arg-type]  # the keys were checked above
 

@@ -1,4 +1,4 @@
-"""The commands as a person or a program runs them: a real process, its output and its exit code."""
+"""The commands as a person or a program runs them: a process, its output and its exit code."""
 
 import json
 import os
@@ -46,7 +46,7 @@ def with_player(**changes):
     return ROUND | {"players": [ROUND["players"][0] | changes]}
 
 
-def test_settle_answers_the_example_of_the_surfaces_word_for_word():
+def test_settle_prints_the_documented_answer_to_the_documented_example():
     found = answer(ROUND | {"dealer": "Ah Kd 9c 5c 2d", "players": [ROUND["players"][0] | {"cards": "9s 8s 7s 6s 5s"}]})
     assert found["jackpot"] == {
         "payouts": [
@@ -138,7 +138,7 @@ def test_settle_takes_manila_pots():
     assert found["hands"]["2"]["high"] == "Full house, nines over kings"
 
 
-def test_json_lines_give_a_result_a_line_and_a_bad_line_an_error_in_its_place():
+def test_json_lines_give_one_result_a_line_and_an_error_for_a_bad_line():
     good = json.dumps(ROUND | {"dealer": "Ah Kd 9c 5c 2d"})
     done = jackpot("settle", "-", stdin=f"{good}\nnot json\n{good}\n")
     first, second, third = map(json.loads, done.stdout.splitlines())
@@ -200,7 +200,7 @@ def test_settle_reads_a_file_and_draws_tables(tmp_path):
         ("[" * 100_000, "not JSON"),
     ],
 )  # fmt: skip
-def test_a_bad_document_is_refused_in_one_sentence_that_names_the_place(document, complaint):
+def test_a_bad_round_is_refused_with_one_message_that_names_the_place(document, complaint):
     done = jackpot("settle", "--json", stdin=document)
     assert done.returncode == 2
     assert done.stdout == ""
@@ -238,7 +238,7 @@ def test_a_directory_or_a_binary_file_is_refused_in_one_sentence(tmp_path):
     assert "is not UTF-8 text" in done.stderr
 
 
-def test_hand_ranks_hands_and_says_ties():
+def test_hand_ranks_hands_and_shows_ties():
     done = jackpot("hand", "--json", "Kc Kd Kh Jc Jd", "As Ks Qs Js 10s", "Kc Kd Kh Js Jh")
     hands = json.loads(done.stdout)["hands"]
     assert [hand["place"] for hand in hands] == [1, 2, 2]
@@ -247,7 +247,7 @@ def test_hand_ranks_hands_and_says_ties():
     assert hands[1]["strength"] == hands[2]["strength"]
 
 
-def test_hand_finds_the_best_of_what_the_game_deals():
+def test_hand_finds_the_best_hand_of_a_deal():
     manila = jackpot("hand", "--json", "--rules", "canberra-manila-2005", "--board", "Qs Js Ts 2c 3d", "As Kd", "2s 2d")
     assert [hand["category"] for hand in json.loads(manila.stdout)["hands"]] == ["straight", "three_of_a_kind"]
     stud = jackpot(
@@ -259,7 +259,7 @@ def test_hand_finds_the_best_of_what_the_game_deals():
     assert low[1]["describe"] == "No low hand qualifies"
 
 
-def test_odds_says_the_known_figures():
+def test_odds_prints_the_known_figures():
     found = json.loads(jackpot("odds", "--json", "--wager-cents", "100", "--meter-cents", "15981053").stdout)
     assert found["counts"]["royal_flush"] == 4
     assert found["total"] == 2_598_960
@@ -303,7 +303,7 @@ def test_every_query_draws_a_table_for_people(arguments):
     assert "┃" in done.stdout
 
 
-def test_help_is_shown_when_nothing_is_asked():
+def test_help_is_shown_without_arguments():
     done = jackpot()
     assert done.returncode == 0
     assert "settle" in done.stdout

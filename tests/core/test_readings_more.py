@@ -24,7 +24,7 @@ from jackpot.core.evolve import evolve
 from jackpot.core.ledger import NEVER_NEGATIVE, Account, Kind
 from jackpot.core.results import Refused
 from jackpot.core.state import NEW, PayoutStatus, Phase
-from rules.prizes import FixedFrom
+from rules.jackpot_prizes import FixedFrom
 from tests.support.core_floor import (
     AT,
     DEALER,

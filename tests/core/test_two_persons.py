@@ -53,7 +53,7 @@ from jackpot.core.site.evolve import evolve_site
 from jackpot.core.site.state import Site, plain_site, site_from_plain
 from jackpot.core.state import NEW, Phase
 from jackpot.tokens import operator_of, token_hash
-from rules.prizes import FixedFrom
+from rules.jackpot_prizes import FixedFrom
 from tests.support.core_floor import (
     AT,
     AUDITOR,

@@ -18,7 +18,7 @@ from jackpot.store.errors import StoreError, Unreachable
 from jackpot.store.schema import migrate
 from jackpot.store.signed_notes import Signer
 from jackpot.store.trail_verification import verify
-from rules.prizes import FixedFrom
+from rules.jackpot_prizes import FixedFrom
 
 AT = "2026-11-15T09:30:00.000Z"
 MANAGER, PAD = Actor("max", Role.MANAGER), Actor("pad")

@@ -1,4 +1,4 @@
-"""Whatever is put to the rules: a right answer or a refusal in one line, never another error, never a wrong answer."""
+"""Any input to the rules gives a right answer or an error of one line, never another error or a wrong answer."""
 
 from decimal import Decimal
 from fractions import Fraction
@@ -101,20 +101,20 @@ twos = st.lists(st.one_of(names, cards), min_size=2, max_size=2)
 
 
 def refused(call, *args, **kwargs):
-    """The sentence with which the rules refuse, or None where they answer."""
+    """Return the message of the RulesError, or None if there is an answer."""
     try:
         call(*args, **kwargs)
-    except rules.RulesError as refusal:
-        sentence = str(refusal)
-        assert sentence.strip()
-        assert len(sentence.splitlines()) == 1
-        sentence.encode()
-        return sentence
+    except rules.RulesError as error:
+        message = str(error)
+        assert message.strip()
+        assert len(message.splitlines()) == 1
+        message.encode()
+        return message
     return None
 
 
 def read(given_cards):
-    """The cards that were given, as the reference writes them, or None where they are no cards of one deck."""
+    """Return the given cards in the form of the reference, or None if they are not distinct cards."""
     if isinstance(given_cards, str):
         words = given_cards.split()
     elif isinstance(given_cards, rules.Card):
@@ -142,7 +142,7 @@ def held_in(deck, found):
 
 @cache
 def ladder(name):
-    """Hands up and down the order with their values, against which one answer can be seen to be right."""
+    """Return hands from the whole order with their values, to check the place of one answer."""
     game, deck = GAMES[name]
     hands = [*reference.one_of_each_class(deck)][::60] + [
         hand for hand in reference.one_of_each_joker_class(deck) if deck.joker
@@ -158,14 +158,14 @@ def ladder(name):
     )
 
 
-def stands_right(strength, value, rungs):
+def is_in_order(strength, value, rungs):
     return all(
         (strength > rung, strength == rung) == (value > rung_value, value == rung_value) for rung, rung_value in rungs
     )
 
 
 def check_five(name, given_cards):
-    """Five cards put to each door: all doors answer rightly, or all refuse."""
+    """Every function for five cards gives the right answer, or every one refuses them."""
     game, deck = GAMES[name]
     found = read(given_cards)
     highs, lows = ladder(name)
@@ -173,9 +173,9 @@ def check_five(name, given_cards):
         value = reference.high(found, deck)
         assert game.hand(given_cards).category == reference.category(value, deck)
         assert game.strength(given_cards) == game.hand(given_cards).strength
-        assert stands_right(game.strength(given_cards), value, highs)
+        assert is_in_order(game.strength(given_cards), value, highs)
         low_value = reference.low(found, deck, ace_is_low=game.low_options.ace_is_low)
-        assert stands_right(game.low(given_cards).strength, low_value, lows)
+        assert is_in_order(game.low(given_cards).strength, low_value, lows)
     else:
         assert refused(game.hand, given_cards)
         assert refused(game.low, given_cards)
@@ -183,7 +183,7 @@ def check_five(name, given_cards):
 
 
 def choices(name, own, board):
-    """The hands a player may make of these cards, or None where they are not what the game deals."""
+    """Return the hands a player may make of these cards, or None if the game does not deal such cards."""
     _, deck = GAMES[name]
     if own is None or board is None or set(own) & set(board) or not held_in(deck, [*own, *board]):
         return None
@@ -198,7 +198,7 @@ def choices(name, own, board):
 
 
 def check_best(name, own, board):
-    """A player's cards and a board put to each door: all doors answer rightly, or all refuse."""
+    """Every function for a player's cards and a board gives the right answer, or every one refuses them."""
     game, deck = GAMES[name]
     allowed = choices(name, read(own), read(board))
     if allowed is None:
@@ -210,13 +210,13 @@ def check_best(name, own, board):
     value = max(reference.high(five, deck) for five in allowed)
     assert game.best(own, board).category == reference.category(value, deck)
     assert game.best_strength(own, board) == game.best(own, board).strength
-    assert stands_right(game.best_strength(own, board), value, highs)
+    assert is_in_order(game.best_strength(own, board), value, highs)
     low_value = max(reference.low(five, deck, ace_is_low=game.low_options.ace_is_low) for five in allowed)
     best_low = game.best_low(own, board)
     if game.low_options.eight_or_better and not reference.is_eight_or_better(low_value):
         assert best_low is None
     else:
-        assert stands_right(best_low.strength, low_value, lows)
+        assert is_in_order(best_low.strength, low_value, lows)
 
 
 @thoroughly
@@ -298,7 +298,7 @@ NO_HANDS = {
 
 
 @pytest.mark.parametrize("given_cards", NO_HANDS.values(), ids=list(NO_HANDS))
-def test_what_is_no_hand_is_refused_at_every_door(given_cards):
+def test_every_function_refuses_cards_that_make_no_hand(given_cards):
     assert refused(rules.parse, given_cards) or read(given_cards) is not None
     for name in GAMES:
         check_five(name, given_cards)
@@ -308,7 +308,7 @@ def test_what_is_no_hand_is_refused_at_every_door(given_cards):
 
 @pytest.mark.parametrize("plain", [int, float, complex, Fraction, Decimal])
 @pytest.mark.parametrize("clubs", ["2c 3c 4c 5c 6c", "7c 8c 9c Tc Jc"])
-def test_a_plain_number_is_no_card_at_any_door(plain, clubs):
+def test_every_function_refuses_a_plain_number_as_a_card(plain, clubs):
     numbers = [plain(card) for card in rules.parse(clubs)]
     for name in GAMES:
         check_five(name, numbers)
@@ -317,7 +317,7 @@ def test_a_plain_number_is_no_card_at_any_door(plain, clubs):
 
 
 @pytest.mark.parametrize("board", [None, 0, 0.0, False, b"", {}, set()], ids=repr)
-def test_an_empty_thing_that_is_no_list_is_no_board_at_any_door(board):
+def test_every_function_refuses_an_empty_board_that_is_no_list(board):
     for name in GAMES:
         for form in (str, str.split, rules.parse):
             check_best(name, form("As Ks Qs Js Ts 9d 8h"), board)

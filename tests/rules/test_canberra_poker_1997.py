@@ -8,11 +8,11 @@ from itertools import permutations
 import pytest
 
 from rules import CardError, Category, OptionError, RoundError, parse
-from rules.canberra import Box
+from rules.canberra_common import Box
 from rules.instruments import canberra_poker_1997 as law
 from rules.instruments.canberra_poker_1997 import Pooled, Wagers
-from rules.prizes import Approved, Claim, FixedFrom, Pools, Settlement, Sources
-from rules.round import Outcome
+from rules.jackpot_prizes import ApprovedFunding, Claim, FixedFrom, PoolAmounts, Settlement, Sources
+from rules.round_checks import Outcome
 
 RF, SF, FOUR, FULL, FLUSH = "royal_flush", "straight_flush", "four_of_a_kind", "full_house", "flush"
 DEAD_MAN = "dead_mans_hand"
@@ -36,10 +36,10 @@ def settle(
     reset: int = 0,
     wagers: Wagers | None = None,
 ) -> tuple[Settlement, Pooled]:
-    """Claims on the displayed amount, which is what the jackpot holds unless told."""
+    """Settle claims on the displayed amount, by default the amount in the jackpot."""
     shown = jackpot if displayed is None else displayed
     claims = [Claim(box, hand, shown[box] if isinstance(shown, dict) else shown) for box, hand in hands.items()]
-    return law.settle_jackpot(claims, Pools(jackpot, reserve), Approved(fixed_from, reset), wagers)
+    return law.settle_jackpot(claims, PoolAmounts(jackpot, reserve), ApprovedFunding(fixed_from, reset), wagers)
 
 
 def amounts(settlement: Settlement) -> dict[int, int]:
@@ -55,7 +55,7 @@ def wagered(box: int, cards: str | None, **more: object) -> Box:
     return Box(box, None if cards is None else parse(cards), **fields)
 
 
-# --- s 12: what qualifies (reading 19) ---
+# --- s 12: hands that qualify (reading 19) ---
 
 
 @pytest.mark.parametrize(
@@ -125,7 +125,7 @@ def test_a_card_held_by_two_boxes_is_refused():
 
 
 def test_only_one_wager_is_accepted_on_a_box():
-    with pytest.raises(RoundError, match="box 4 is there twice"):
+    with pytest.raises(RoundError, match="box 4 is listed twice"):
         law.claims([wagered(4, ROYAL_CLUBS), wagered(4, ROYAL_DIAMONDS)], 50_000_00)
 
 
@@ -141,7 +141,7 @@ def test_a_hand_is_paid_on_the_amount_displayed_when_it_was_declared():
     boxes = [wagered(7, ROYAL_CLUBS, displayed_cents=30_000_00), wagered(1, STRAIGHT_FLUSH_SPADES)]
     claims = law.claims(boxes, 50_000_00)
     assert claims == [Claim(7, RF, 30_000_00), Claim(1, SF, 50_000_00)]
-    settlement, _ = law.settle_jackpot(claims, Pools(50_000_00, 0), Approved())
+    settlement, _ = law.settle_jackpot(claims, PoolAmounts(50_000_00, 0), ApprovedFunding())
     assert amounts(settlement) == {7: 30_000_00, 1: 5_000_00}
 
 
@@ -163,7 +163,7 @@ def test_a_claim_on_a_negative_display_is_refused(displayed):
         settle({7: SF}, 50_000_00, displayed=displayed)
 
 
-def test_what_the_jackpot_holds_beyond_the_displayed_amount_stays_in_it():
+def test_the_jackpot_keeps_all_beyond_the_displayed_amount():
     settlement, _ = settle({7: RF}, 50_000_70, displayed=50_000_00)
     assert sources(settlement) == {7: Sources(50_000_00)}
     assert settlement.after.jackpot_cents == 70
@@ -172,7 +172,7 @@ def test_what_the_jackpot_holds_beyond_the_displayed_amount_stays_in_it():
 def test_where_the_display_shows_more_than_the_jackpot_holds_the_reserve_pays_the_difference():
     settlement, _ = settle({7: RF}, 49_000_00, 600_00, displayed=50_000_00)
     assert sources(settlement) == {7: Sources(49_000_00, 600_00, 0, 400_00)}
-    assert settlement.after == Pools(0, 0)
+    assert settlement.after == PoolAmounts(0, 0)
 
 
 # --- s 12: amounts (readings 4, 9, 18) ---
@@ -190,15 +190,15 @@ def test_where_the_display_shows_more_than_the_jackpot_holds_the_reserve_pays_th
         (SF, 48_765_43, 4_876_54, 4_876_54),
     ],
 )
-def test_the_percentage_comes_from_the_jackpot_and_what_a_floor_adds_from_the_reserve(
+def test_the_percentage_comes_from_the_jackpot_and_the_rest_of_a_floor_from_the_reserve(
     hand, displayed, paid, from_jackpot
 ):
     settlement, _ = settle({7: hand}, 90_000_00, displayed=displayed)
     assert sources(settlement) == {7: Sources(from_jackpot, paid - from_jackpot)}
-    assert settlement.after == Pools(90_000_00 - from_jackpot, PLENTY - (paid - from_jackpot))
+    assert settlement.after == PoolAmounts(90_000_00 - from_jackpot, PLENTY - (paid - from_jackpot))
 
 
-def test_what_the_reserve_lacks_for_a_floor_is_an_advance():
+def test_if_the_reserve_cannot_pay_a_floor_the_rest_is_an_advance():
     settlement, _ = settle({7: RF}, 4_000_00, 1_500_00)
     assert sources(settlement) == {7: Sources(4_000_00, 1_500_00, 0, 4_500_00)}
 
@@ -212,9 +212,7 @@ def test_what_the_reserve_lacks_for_a_floor_is_an_advance():
         (FixedFrom.HOUSE, lambda paid: Sources(house_cents=paid)),
     ],
 )
-def test_a_bonus_payout_is_500_150_100_or_50_from_whom_the_approved_configuration_says(
-    hand, paid, fixed_from, expected
-):
+def test_a_bonus_payout_is_500_150_100_or_50_from_the_approved_source(hand, paid, fixed_from, expected):
     settlement, _ = settle({7: hand}, 30_00, 20_00, fixed_from=fixed_from)
     assert amounts(settlement) == {7: paid}
     assert sources(settlement) == {7: expected(paid)}
@@ -234,17 +232,17 @@ def test_a_claim_that_is_no_prize_of_1997_is_refused(hand):
 def test_two_straight_flushes_at_50000_are_paid_5000_each_without_sharing():
     settlement, _ = settle({7: SF, 2: SF}, 50_000_00)
     assert amounts(settlement) == {7: 5_000_00, 2: 5_000_00}
-    assert settlement.after == Pools(40_000_00, PLENTY)
+    assert settlement.after == PoolAmounts(40_000_00, PLENTY)
 
 
 def test_two_royals_at_30000_are_paid_30000_each_the_second_by_the_reserve():
     settlement, _ = settle({7: RF, 2: RF}, 30_000_00, 20_000_00)
     assert sources(settlement) == {7: Sources(30_000_00), 2: Sources(0, 20_000_00, 0, 10_000_00)}
-    assert settlement.after == Pools(0, 0)
+    assert settlement.after == PoolAmounts(0, 0)
     assert settlement.house_cents == 10_000_00
 
 
-def test_royals_are_paid_where_they_sit_before_a_straight_flush_to_their_left():
+def test_a_royal_is_paid_before_a_straight_flush_to_its_left():
     settlement, _ = settle({7: RF, 4: FLUSH, 1: SF}, 50_000_00)
     assert [(payout.order, payout.box) for payout in settlement.payouts] == [(1, 7), (2, 4), (3, 1)]
     assert sources(settlement)[1] == Sources(reserve_cents=5_000_00)
@@ -258,19 +256,21 @@ def test_a_straight_flush_to_the_right_of_a_royal_is_paid_by_the_jackpot_first()
 def test_a_fixed_prize_from_the_jackpot_does_not_change_the_displayed_amount_a_straight_flush_is_a_tenth_of():
     settlement, _ = settle({7: FLUSH, 1: SF}, 50_000_00, fixed_from=FixedFrom.JACKPOT)
     assert sources(settlement) == {7: Sources(100_00), 1: Sources(5_000_00)}
-    assert settlement.after == Pools(44_900_00, PLENTY)
+    assert settlement.after == PoolAmounts(44_900_00, PLENTY)
 
 
 def test_it_does_not_matter_in_which_order_the_boxes_are_entered():
     claims = [Claim(7, RF, 30_000_00), Claim(5, FLUSH), Claim(3, SF, 40_000_00), Claim(1, RF, 50_000_00)]
-    approved = Approved(FixedFrom.JACKPOT, 10_000_00)
-    results = {law.settle_jackpot(entered, Pools(48_765_43, 100_00), approved) for entered in permutations(claims)}
+    approved = ApprovedFunding(FixedFrom.JACKPOT, 10_000_00)
+    results = {
+        law.settle_jackpot(entered, PoolAmounts(48_765_43, 100_00), approved) for entered in permutations(claims)
+    }
     assert len(results) == 1
 
 
 def test_a_box_cannot_claim_twice():
     with pytest.raises(RoundError, match="box 3 claims twice"):
-        law.settle_jackpot([Claim(3, SF), Claim(3, FLUSH)], Pools(0, 0), Approved())
+        law.settle_jackpot([Claim(3, SF), Claim(3, FLUSH)], PoolAmounts(0, 0), ApprovedFunding())
 
 
 # --- r 11.3: only losing wagers are pooled (reading 16) ---
@@ -280,7 +280,7 @@ def test_after_a_royal_on_50000_the_four_losing_dollars_make_a_jackpot_of_2_80_a
     wagers = Wagers(wager_cents=1_00, jackpot_bps=7_000, losing=4, winning=1)
     settlement, pooled = settle({3: RF}, 50_000_00, 20_000_00, wagers=wagers)
     assert amounts(settlement) == {3: 50_000_00}
-    assert settlement.after == Pools(2_80, 20_001_20)
+    assert settlement.after == PoolAmounts(2_80, 20_001_20)
     assert pooled == Pooled(jackpot_cents=2_80, reserve_cents=1_20, house_cents=1_00, returned_cents=0)
 
 
@@ -288,13 +288,13 @@ def test_losing_wagers_are_pooled_after_all_prizes_so_no_prize_is_paid_out_of_th
     wagers = Wagers(wager_cents=5_00, jackpot_bps=5_000, losing=6)
     settlement, _ = settle({3: FLUSH, 2: RF}, 0, 0, displayed=0, wagers=wagers)
     assert sources(settlement) == {3: Sources(advance_cents=100_00), 2: Sources(advance_cents=10_000_00)}
-    assert settlement.after == Pools(15_00, 15_00)
+    assert settlement.after == PoolAmounts(15_00, 15_00)
 
 
 def test_a_round_without_a_winner_pools_every_wager():
     wagers = Wagers(wager_cents=2_00, jackpot_bps=7_000, losing=7)
     settlement, pooled = settle({}, 50_000_00, 20_000_00, wagers=wagers)
-    assert settlement.after == Pools(50_009_80, 20_004_20)
+    assert settlement.after == PoolAmounts(50_009_80, 20_004_20)
     assert pooled == Pooled(9_80, 4_20, 0, 0)
 
 
@@ -302,7 +302,7 @@ def test_a_void_hands_wager_goes_back_and_enters_no_pool():
     wagers = Wagers(wager_cents=2_00, jackpot_bps=7_000, losing=1, winning=1, returned=3)
     settlement, pooled = settle({3: FLUSH}, 0, 500_00, wagers=wagers)
     assert pooled == Pooled(1_40, 60, 2_00, 6_00)
-    assert settlement.after == Pools(1_40, 400_60)
+    assert settlement.after == PoolAmounts(1_40, 400_60)
 
 
 def test_losing_wagers_are_split_cumulatively_on_from_the_total_split_before():
@@ -315,19 +315,19 @@ def test_losing_wagers_are_split_cumulatively_on_from_the_total_split_before():
     assert settle({}, 0, 0, wagers=Wagers(1_00, 6_667, losing=4))[1].jackpot_cents == 2_66
 
 
-def test_without_wagers_told_only_the_prizes_are_settled():
+def test_without_wagers_only_the_prizes_are_settled():
     settlement, pooled = settle({3: FLUSH}, 50_000_00, 20_000_00)
-    assert settlement.after == Pools(50_000_00, 19_900_00)
+    assert settlement.after == PoolAmounts(50_000_00, 19_900_00)
     assert pooled == Pooled(0, 0, 0, 0)
 
 
 @pytest.mark.parametrize("bad", [-1, True, 1.0, "1"])
 @pytest.mark.parametrize("field", ["wager_cents", "jackpot_bps", "losing", "winning", "returned", "split_before_cents"])
 @pytest.mark.parametrize("losing", [0, 1])
-def test_wagers_that_are_no_amounts_or_counts_are_refused_even_where_nobody_lost(field, bad, losing):
-    told = {"wager_cents": 1_00, "jackpot_bps": 7_000, "losing": losing, "winning": 1, "returned": 1} | {field: bad}
+def test_wagers_that_are_no_amounts_or_counts_are_refused_even_if_no_box_lost(field, bad, losing):
+    fields = {"wager_cents": 1_00, "jackpot_bps": 7_000, "losing": losing, "winning": 1, "returned": 1} | {field: bad}
     with pytest.raises(RoundError):
-        settle({3: FLUSH}, 50_000_00, 20_000_00, wagers=Wagers(**told))
+        settle({3: FLUSH}, 50_000_00, 20_000_00, wagers=Wagers(**fields))
 
 
 def test_a_rounds_wagers_are_winning_void_or_losing_and_a_fold_and_an_undeclared_hand_lose():
@@ -366,13 +366,13 @@ def test_the_reset_after_a_royal_comes_after_the_losing_wagers_are_pooled():
     wagers = Wagers(wager_cents=1_00, jackpot_bps=7_000, losing=4, winning=1)
     settlement, _ = settle({3: RF}, 50_000_00, 5_000_00, reset=10_000_00, wagers=wagers)
     assert settlement.reset == Sources(reserve_cents=5_001_20, advance_cents=4_996_00)
-    assert settlement.after == Pools(10_000_00, 0)
+    assert settlement.after == PoolAmounts(10_000_00, 0)
 
 
-def test_the_reset_never_lowers_what_the_display_left_in_the_jackpot():
+def test_the_reset_never_lowers_a_jackpot_that_held_more_than_displayed():
     settlement, _ = settle({3: RF}, 50_000_00, displayed=30_000_00, reset=10_000_00)
     assert settlement.reset == Sources()
-    assert settlement.after == Pools(20_000_00, PLENTY)
+    assert settlement.after == PoolAmounts(20_000_00, PLENTY)
 
 
 @pytest.mark.parametrize("hand", [SF, FOUR, FULL, FLUSH, DEAD_MAN])
@@ -462,7 +462,7 @@ def test_a_box_that_neither_folds_nor_shows_its_cards_cannot_be_settled():
 
 @pytest.mark.parametrize("max_payout", [-1, True, 1.5, "500"])
 @pytest.mark.parametrize("cards", ["As Ks Qs Js Ts", "Qs Js 9d 8d 2s"])
-def test_a_maximum_payout_that_is_no_amount_of_money_is_refused_whoever_wins(max_payout, cards):
+def test_a_maximum_payout_that_is_no_amount_of_money_is_refused(max_payout, cards):
     with pytest.raises(RoundError):
         table(LOWEST_DEALER, cards, max_payout)
 
@@ -492,15 +492,15 @@ def test_a_card_held_by_the_dealer_and_a_box_is_refused():
 
 
 def test_one_wager_to_a_box_at_the_table_too():
-    with pytest.raises(RoundError, match="box 1 is there twice"):
+    with pytest.raises(RoundError, match="box 1 is listed twice"):
         law.settle_table(parse(LOWEST_DEALER), [wagered(1, "As Ks Qs Js Ts"), wagered(1, "9s 8s 7s 6s 5s")])
 
 
 @pytest.mark.parametrize("dealer", [NO_HAND, LOWEST_DEALER, "Ac Kc Qc Jc Tc"])
-def test_a_jackpot_prize_is_paid_whatever_the_dealer_holds(dealer):
+def test_a_jackpot_prize_does_not_depend_on_the_dealers_hand(dealer):
     boxes = [wagered(4, STRAIGHT_FLUSH_SPADES)]
     law.settle_table(parse(dealer), boxes, 1_00)
-    settlement, _ = law.settle_jackpot(law.claims(boxes, 50_000_00), Pools(50_000_00, 0), Approved())
+    settlement, _ = law.settle_jackpot(law.claims(boxes, 50_000_00), PoolAmounts(50_000_00, 0), ApprovedFunding())
     assert amounts(settlement) == {4: 5_000_00}
 
 

@@ -8,10 +8,10 @@ from itertools import permutations
 import pytest
 
 from rules import CardError, Category, HandError, OptionError, RoundError, RulesError, parse
-from rules.canberra import Box
+from rules.canberra_common import Box
 from rules.instruments import canberra_poker_2016 as law
-from rules.prizes import Approved, Claim, FixedFrom, Pools, Settlement, Sources, split
-from rules.round import Outcome
+from rules.jackpot_prizes import ApprovedFunding, Claim, FixedFrom, PoolAmounts, Settlement, Sources, split
+from rules.round_checks import Outcome
 
 RF, SF, FOUR, FULL, FLUSH = "royal_flush", "straight_flush", "four_of_a_kind", "full_house", "flush"
 PLENTY = 1_000_000_00
@@ -32,7 +32,7 @@ def settle(
     reset: int = 0,
 ) -> Settlement:
     claims = [Claim(box, hand) for box, hand in hands.items()]
-    return law.settle_jackpot(claims, Pools(jackpot, reserve), Approved(fixed_from, reset))
+    return law.settle_jackpot(claims, PoolAmounts(jackpot, reserve), ApprovedFunding(fixed_from, reset))
 
 
 def amounts(settlement: Settlement) -> dict[int, int]:
@@ -119,7 +119,7 @@ def test_a_folded_hand_wins_nothing_however_good_it_was():
 
 def test_a_player_excluded_from_the_round_is_recorded_as_a_fold_and_leaves_the_prize_to_the_others():
     boxes = [wagered(4, ROYAL_CLUBS, folded=True), wagered(2, ROYAL_DIAMONDS)]
-    settlement = law.settle_jackpot(law.claims(boxes), Pools(50_000_00, 0), Approved())
+    settlement = law.settle_jackpot(law.claims(boxes), PoolAmounts(50_000_00, 0), ApprovedFunding())
     assert amounts(settlement) == {2: 50_000_00}
 
 
@@ -151,7 +151,7 @@ def test_where_antes_are_left_out_only_the_jackpot_is_settled():
     assert law.claims([Box(4, parse(FLUSH_SPADES), jackpot_wager=True)]) == [Claim(4, FLUSH)]
 
 
-def test_no_ante_is_asked_of_a_box_that_does_not_wager_on_the_jackpot():
+def test_a_box_without_a_jackpot_wager_needs_no_ante():
     assert law.claims([Box(4, parse(FLUSH_SPADES), ante_cents=0)]) == []
 
 
@@ -184,7 +184,7 @@ def test_the_joker_is_not_in_the_deck():
 
 
 def test_one_player_to_a_box():
-    with pytest.raises(RoundError, match="box 4 is there twice"):
+    with pytest.raises(RoundError, match="box 4 is listed twice"):
         law.claims([wagered(4, ROYAL_CLUBS), wagered(4, ROYAL_DIAMONDS)])
 
 
@@ -217,7 +217,7 @@ def test_a_royal_flush_wins_the_whole_jackpot_or_10000_if_that_is_more(jackpot, 
     settlement = settle({3: RF}, jackpot)
     assert amounts(settlement) == {3: paid}
     assert sources(settlement) == {3: Sources(from_jackpot, from_reserve)}
-    assert settlement.after == Pools(0, PLENTY - from_reserve)
+    assert settlement.after == PoolAmounts(0, PLENTY - from_reserve)
 
 
 @pytest.mark.parametrize(
@@ -238,16 +238,16 @@ def test_a_straight_flush_wins_a_tenth_of_the_jackpot_rounded_down_or_1000_if_th
     settlement = settle({3: SF}, jackpot)
     assert amounts(settlement) == {3: paid}
     assert sources(settlement) == {3: Sources(from_jackpot, paid - from_jackpot)}
-    assert settlement.after == Pools(jackpot - from_jackpot, PLENTY - (paid - from_jackpot))
+    assert settlement.after == PoolAmounts(jackpot - from_jackpot, PLENTY - (paid - from_jackpot))
 
 
 @pytest.mark.parametrize(("hand", "paid"), [(FOUR, 500_00), (FULL, 150_00), (FLUSH, 100_00)])
 @pytest.mark.parametrize("jackpot", [0, 50_000_00])
-def test_four_of_a_kind_wins_500_a_full_house_150_and_a_flush_100_whatever_the_jackpot(hand, paid, jackpot):
+def test_four_of_a_kind_wins_500_a_full_house_150_and_a_flush_100_at_any_jackpot(hand, paid, jackpot):
     settlement = settle({3: hand}, jackpot)
     assert amounts(settlement) == {3: paid}
     assert sources(settlement) == {3: Sources(reserve_cents=paid)}
-    assert settlement.after == Pools(jackpot, PLENTY - paid)
+    assert settlement.after == PoolAmounts(jackpot, PLENTY - paid)
 
 
 @pytest.mark.parametrize("hand", [FOUR, FULL, FLUSH])
@@ -270,14 +270,14 @@ def test_only_a_shared_prize_names_11_3(hand, clause):
     assert [payout.clause for payout in payouts] == [f"NI2016-268 r {clause}"] * 2
 
 
-def test_one_royal_and_one_straight_flush_share_with_nobody_and_name_11_1():
+def test_one_royal_and_one_straight_flush_are_not_shared_and_cite_11_1():
     clauses = {payout.hand: payout.clause for payout in settle({3: RF, 5: SF}, 50_000_00).payouts}
     assert clauses == {SF: "NI2016-268 r 11.1(b)", RF: "NI2016-268 r 11.1(a)"}
 
 
 def test_a_round_without_a_winner_pays_nothing_and_leaves_the_pools():
     settlement = settle({}, 50_000_00, 20_000_00, reset=60_000_00)
-    assert settlement == Settlement((), Sources(), Pools(50_000_00, 20_000_00))
+    assert settlement == Settlement((), Sources(), PoolAmounts(50_000_00, 20_000_00))
 
 
 @pytest.mark.parametrize("hand", ["straight", "dead_mans_hand", "five_of_a_kind", "two_pairs", "", "Royal flush"])
@@ -294,7 +294,7 @@ def test_a_claim_names_its_hand(hand):
 
 def test_a_box_cannot_claim_twice():
     with pytest.raises(RoundError, match="box 3 claims twice"):
-        law.settle_jackpot([Claim(3, SF), Claim(3, FLUSH)], Pools(0, 0), Approved())
+        law.settle_jackpot([Claim(3, SF), Claim(3, FLUSH)], PoolAmounts(0, 0), ApprovedFunding())
 
 
 # --- 11.3(b): several straight flushes (readings 5, 9) ---
@@ -303,19 +303,19 @@ def test_a_box_cannot_claim_twice():
 def test_two_straight_flushes_on_50000_share_5000_and_4500_and_leave_40500():
     settlement = settle({2: SF, 6: SF}, 50_000_00)
     assert amounts(settlement) == {6: 4_750_00, 2: 4_750_00}
-    assert settlement.after == Pools(40_500_00, PLENTY)
+    assert settlement.after == PoolAmounts(40_500_00, PLENTY)
 
 
 def test_three_straight_flushes_on_50000_01_get_4516_66_each_and_the_odd_cents_stay_in_the_jackpot():
     settlement = settle({1: SF, 2: SF, 6: SF}, 50_000_01)
     assert amounts(settlement) == dict.fromkeys((6, 2, 1), 4_516_66)
-    assert settlement.after == Pools(36_450_03, PLENTY)
+    assert settlement.after == PoolAmounts(36_450_03, PLENTY)
 
 
 def test_two_straight_flushes_on_10500_get_1000_each_of_which_the_reserve_adds_5():
     settlement = settle({2: SF, 6: SF}, 10_500_00)
     assert sources(settlement) == dict.fromkeys((6, 2), Sources(997_50, 2_50))
-    assert settlement.after == Pools(8_505_00, PLENTY - 5_00)
+    assert settlement.after == PoolAmounts(8_505_00, PLENTY - 5_00)
 
 
 @pytest.mark.parametrize(
@@ -328,7 +328,7 @@ def test_two_straight_flushes_on_10500_get_1000_each_of_which_the_reserve_adds_5
         (50_000_00, 4, 4_298_75, 32_805_00),  # 5,000 + 4,500 + 4,050 + 3,645
     ],
 )
-def test_each_tenth_is_taken_of_what_the_one_before_left_and_each_is_rounded_down(jackpot, winners, share, after):
+def test_each_tenth_is_taken_of_the_rest_of_the_one_before_and_rounded_down(jackpot, winners, share, after):
     settlement = settle(dict.fromkeys(range(1, winners + 1), SF), jackpot)
     assert [entry.jackpot_cents for entry in sources(settlement).values()] == [share] * winners
     assert settlement.after.jackpot_cents == after
@@ -342,7 +342,7 @@ def test_two_royals_on_15000_01_get_10000_each_not_7500():
     settlement = settle({2: RF, 6: RF}, 15_000_01, 20_000_00)
     assert sources(settlement) == dict.fromkeys((6, 2), Sources(7_500_00, 2_500_00))
     assert amounts(settlement) == {6: 10_000_00, 2: 10_000_00}
-    assert settlement.after == Pools(1, 15_000_00)
+    assert settlement.after == PoolAmounts(1, 15_000_00)
 
 
 @pytest.mark.parametrize(
@@ -352,7 +352,7 @@ def test_two_royals_on_15000_01_get_10000_each_not_7500():
 def test_royals_share_all_of_the_jackpot_equally_and_odd_cents_stay_in_it(jackpot, winners, paid, left):
     settlement = settle(dict.fromkeys(range(1, winners + 1), RF), jackpot)
     assert list(amounts(settlement).values()) == [paid] * winners
-    assert settlement.after == Pools(left, PLENTY)
+    assert settlement.after == PoolAmounts(left, PLENTY)
 
 
 # --- 11.4: both in one round (reading 7) ---
@@ -366,7 +366,7 @@ def test_two_straight_flushes_two_royals_and_a_flush_on_48765_43_dealt_from_one_
         wagered(3, ROYAL_DIAMONDS),
         wagered(1, STRAIGHT_FLUSH_HEARTS),
     ]
-    settlement = law.settle_jackpot(law.claims(boxes), Pools(48_765_43, 10_000_00), Approved())
+    settlement = law.settle_jackpot(law.claims(boxes), PoolAmounts(48_765_43, 10_000_00), ApprovedFunding())
     assert [(payout.order, payout.box, payout.amount_cents) for payout in settlement.payouts] == [
         (1, 6, 4_632_71),
         (2, 4, 100_00),
@@ -375,7 +375,7 @@ def test_two_straight_flushes_two_royals_and_a_flush_on_48765_43_dealt_from_one_
         (5, 3, 19_750_00),
     ]
     assert sources(settlement)[4] == Sources(reserve_cents=100_00)
-    assert settlement.after == Pools(1, 9_900_00)
+    assert settlement.after == PoolAmounts(1, 9_900_00)
     assert settlement.house_cents == 0
 
 
@@ -383,7 +383,7 @@ def test_a_straight_flush_and_a_royal_on_10400_leave_the_royal_9360_which_the_re
     settlement = settle({7: RF, 1: SF}, 10_400_00)
     assert amounts(settlement) == {1: 1_040_00, 7: 10_000_00}
     assert sources(settlement)[7] == Sources(9_360_00, 640_00)
-    assert settlement.after == Pools(0, PLENTY - 640_00)
+    assert settlement.after == PoolAmounts(0, PLENTY - 640_00)
 
 
 # --- 11.2, 11.4: the order of payment (reading 8) ---
@@ -413,7 +413,7 @@ def test_prizes_are_paid_from_the_highest_box_down_and_royals_wait_for_the_last_
 def test_it_does_not_matter_in_which_order_the_boxes_are_entered():
     claims = [Claim(7, RF), Claim(5, FLUSH), Claim(3, SF), Claim(1, RF)]
     results = {
-        law.settle_jackpot(entered, Pools(48_765_43, 100_00), Approved(reset_cents=10_000_00))
+        law.settle_jackpot(entered, PoolAmounts(48_765_43, 100_00), ApprovedFunding(reset_cents=10_000_00))
         for entered in permutations(claims)
     }
     assert len(results) == 1
@@ -427,17 +427,17 @@ def test_a_percentage_prize_comes_from_the_jackpot_alone():
     assert sources(settlement) == {3: Sources(jackpot_cents=5_000_00)}
 
 
-def test_what_a_floor_adds_comes_from_the_reserve_and_then_as_an_advance():
+def test_the_rest_of_a_floor_comes_from_the_reserve_and_then_as_an_advance():
     settlement = settle({3: RF}, 4_000_00, 1_500_00)
     assert sources(settlement) == {3: Sources(4_000_00, 1_500_00, 0, 4_500_00)}
-    assert settlement.after == Pools(0, 0)
+    assert settlement.after == PoolAmounts(0, 0)
     assert settlement.house_cents == 4_500_00
 
 
 def test_a_fixed_prize_comes_from_the_reserve_and_then_as_an_advance():
     settlement = settle({3: FOUR}, 50_000_00, 120_00)
     assert sources(settlement) == {3: Sources(reserve_cents=120_00, advance_cents=380_00)}
-    assert settlement.after == Pools(50_000_00, 0)
+    assert settlement.after == PoolAmounts(50_000_00, 0)
 
 
 def test_the_reserve_is_drawn_in_payout_order_so_the_last_prize_shows_the_advance():
@@ -461,7 +461,7 @@ def test_floors_and_fixed_prizes_draw_on_one_reserve():
 def test_fixed_prizes_from_the_house_touch_no_pool_and_are_no_advance(hand, paid):
     settlement = settle({3: hand}, 50_000_00, 20_000_00, FixedFrom.HOUSE)
     assert sources(settlement) == {3: Sources(house_cents=paid)}
-    assert settlement.after == Pools(50_000_00, 20_000_00)
+    assert settlement.after == PoolAmounts(50_000_00, 20_000_00)
     assert settlement.house_cents == paid
 
 
@@ -473,31 +473,31 @@ def test_where_the_house_pays_fixed_prizes_a_floor_still_comes_from_the_reserve(
 def test_a_flush_paid_first_from_the_jackpot_makes_the_straight_flush_a_tenth_of_less():
     settlement = settle({7: FLUSH, 3: SF}, 50_000_00, 0, FixedFrom.JACKPOT)
     assert sources(settlement) == {7: Sources(100_00), 3: Sources(4_990_00)}
-    assert settlement.after == Pools(44_910_00, 0)
+    assert settlement.after == PoolAmounts(44_910_00, 0)
 
 
 def test_a_flush_paid_after_it_from_the_jackpot_does_not():
     settlement = settle({7: SF, 3: FLUSH}, 50_000_00, 0, FixedFrom.JACKPOT)
     assert sources(settlement) == {7: Sources(5_000_00), 3: Sources(100_00)}
-    assert settlement.after == Pools(44_900_00, 0)
+    assert settlement.after == PoolAmounts(44_900_00, 0)
 
 
 def test_at_the_first_straight_flush_the_whole_groups_money_leaves_the_jackpot():
     settlement = settle({7: SF, 4: FOUR, 1: SF}, 50_000_00, 0, FixedFrom.JACKPOT)
     assert sources(settlement) == {7: Sources(4_750_00), 4: Sources(500_00), 1: Sources(4_750_00)}
-    assert settlement.after == Pools(40_000_00, 0)
+    assert settlement.after == PoolAmounts(40_000_00, 0)
 
 
 def test_at_the_first_royal_the_whole_groups_money_leaves_the_jackpot_and_a_later_fixed_prize_falls_to_the_reserve():
     settlement = settle({7: RF, 4: FLUSH, 1: RF}, 50_000_01, 60_00, FixedFrom.JACKPOT)
     assert sources(settlement) == {7: Sources(25_000_00), 4: Sources(1, 60_00, 0, 39_99), 1: Sources(25_000_00)}
-    assert settlement.after == Pools(0, 0)
+    assert settlement.after == PoolAmounts(0, 0)
 
 
 def test_a_fixed_prize_that_the_jackpot_cannot_cover_falls_to_the_reserve():
     settlement = settle({7: FOUR, 4: FOUR}, 700_00, 400_00, FixedFrom.JACKPOT)
     assert sources(settlement) == {7: Sources(500_00), 4: Sources(200_00, 300_00)}
-    assert settlement.after == Pools(0, 100_00)
+    assert settlement.after == PoolAmounts(0, 100_00)
 
 
 def test_fixed_prizes_from_the_jackpot_leave_less_to_the_royals_too():
@@ -506,23 +506,23 @@ def test_fixed_prizes_from_the_jackpot_leave_less_to_the_royals_too():
 
 
 @pytest.mark.parametrize("fixed_from", ["reserve", "players", None, True])
-def test_who_pays_fixed_prizes_is_one_of_three(fixed_from):
+def test_fixed_prizes_have_one_of_three_sources(fixed_from):
     with pytest.raises(RoundError, match="fixed prizes come from reserve, jackpot, house"):
-        Approved(fixed_from)
+        ApprovedFunding(fixed_from)
 
 
 @pytest.mark.parametrize("cents", [-1, True, 1.0, "1", None])
 def test_a_pool_holds_a_whole_number_of_cents_and_is_never_negative(cents):
     with pytest.raises(RoundError, match="the jackpot pool"):
-        Pools(cents, 0)
+        PoolAmounts(cents, 0)
     with pytest.raises(RoundError, match="the reserve pool"):
-        Pools(0, cents)
+        PoolAmounts(0, cents)
 
 
 @pytest.mark.parametrize("cents", [-1, True, 1.0, "1", None])
 def test_a_reset_is_a_whole_number_of_cents(cents):
     with pytest.raises(RoundError, match="the reset amount"):
-        Approved(reset_cents=cents)
+        ApprovedFunding(reset_cents=cents)
 
 
 # --- when the jackpot is read, and corrections (readings 10, 11) ---
@@ -534,7 +534,7 @@ def test_the_rounds_own_wagers_are_in_the_jackpot_that_a_straight_flush_is_a_ten
     assert settlement.after.jackpot_cents == 45_003_15
 
 
-def test_a_linked_table_that_wins_a_moment_later_is_settled_on_what_is_left():
+def test_a_linked_table_that_wins_a_moment_later_is_settled_on_the_remaining_pools():
     first = settle({3: SF}, 50_000_00)
     second = settle({5: SF}, first.after.jackpot_cents)
     assert (amounts(first), amounts(second)) == ({3: 5_000_00}, {5: 4_500_00})
@@ -556,13 +556,13 @@ def test_settled_anew_without_a_corrected_hand_the_other_takes_the_prize_alone(h
 def test_after_a_royal_the_jackpot_is_raised_to_the_reset_from_the_reserve():
     settlement = settle({3: RF}, 50_000_00, 20_000_00, reset=10_000_00)
     assert settlement.reset == Sources(reserve_cents=10_000_00)
-    assert settlement.after == Pools(10_000_00, 10_000_00)
+    assert settlement.after == PoolAmounts(10_000_00, 10_000_00)
 
 
-def test_what_the_reserve_lacks_for_the_reset_is_an_advance():
+def test_if_the_reserve_cannot_pay_the_reset_the_rest_is_an_advance():
     settlement = settle({3: RF}, 50_000_00, 4_000_00, reset=10_000_00)
     assert settlement.reset == Sources(reserve_cents=4_000_00, advance_cents=6_000_00)
-    assert settlement.after == Pools(10_000_00, 0)
+    assert settlement.after == PoolAmounts(10_000_00, 0)
     assert settlement.house_cents == 6_000_00
 
 
@@ -570,24 +570,24 @@ def test_the_reset_comes_last_so_floors_and_fixed_prizes_draw_on_the_reserve_bef
     settlement = settle({7: RF, 1: FLUSH}, 5_000_00, 10_500_00, reset=10_000_00)
     assert sources(settlement) == {7: Sources(5_000_00, 5_000_00), 1: Sources(reserve_cents=100_00)}
     assert settlement.reset == Sources(reserve_cents=5_400_00, advance_cents=4_600_00)
-    assert settlement.after == Pools(10_000_00, 0)
+    assert settlement.after == PoolAmounts(10_000_00, 0)
 
 
-def test_the_reset_adds_only_what_is_missing():
+def test_the_reset_adds_only_the_missing_amount():
     settlement = settle({7: RF, 1: RF}, 50_000_01, 20_000_00, reset=10_000_00)
     assert settlement.reset == Sources(reserve_cents=9_999_99)
-    assert settlement.after == Pools(10_000_00, 10_000_01)
+    assert settlement.after == PoolAmounts(10_000_00, 10_000_01)
 
 
 def test_the_reset_never_lowers_the_jackpot():
     settlement = settle({7: RF, 4: RF, 1: RF}, 50_000_00, 20_000_00, reset=1)
     assert settlement.reset == Sources()
-    assert settlement.after == Pools(2, 20_000_00)
+    assert settlement.after == PoolAmounts(2, 20_000_00)
 
 
-def test_without_a_reset_amount_the_jackpot_shows_what_is_truly_in_it():
-    settlement = law.settle_jackpot([Claim(3, RF)], Pools(50_000_00, 20_000_00), Approved())
-    assert settlement.after == Pools(0, 20_000_00)
+def test_without_a_reset_amount_the_jackpot_is_not_raised():
+    settlement = law.settle_jackpot([Claim(3, RF)], PoolAmounts(50_000_00, 20_000_00), ApprovedFunding())
+    assert settlement.after == PoolAmounts(0, 20_000_00)
     assert settlement.reset == Sources()
 
 
@@ -650,7 +650,7 @@ def test_every_card_counts_against_the_dealer():
     ]
 
 
-def test_a_hand_equal_to_a_playing_dealers_gets_ante_and_bet_back_whatever_the_suits():
+def test_a_hand_equal_to_a_playing_dealers_in_any_suits_gets_ante_and_bet_back():
     assert table(LOWEST_DEALER, "Ad Kc 4d 3c 2s") == [BACK]
 
 
@@ -687,7 +687,7 @@ def test_a_bet_is_paid_up_to_the_tables_maximum_payout_and_the_ante_in_full(max_
 
 @pytest.mark.parametrize("max_payout", [-1, True, 1.5, "500"])
 @pytest.mark.parametrize("cards", ["As Ks Qs Js Ts", "Qs Js 9d 8d 2s"])
-def test_a_maximum_payout_that_is_no_amount_of_money_is_refused_whoever_wins(max_payout, cards):
+def test_a_maximum_payout_that_is_no_amount_of_money_is_refused(max_payout, cards):
     with pytest.raises(RulesError):
         table(LOWEST_DEALER, cards, max_payout=max_payout)
 
@@ -695,7 +695,7 @@ def test_a_maximum_payout_that_is_no_amount_of_money_is_refused_whoever_wins(max
 @pytest.mark.parametrize("dealer", ["Ac Qd Jc Td 8h", LOWEST_DEALER])
 @pytest.mark.parametrize("bet", [None, 0, BET])
 @pytest.mark.parametrize("cards", ["As Ks Qs Js Ts", None])
-def test_a_fold_loses_its_ante_and_any_bet_whatever_the_dealer_and_its_own_cards(dealer, bet, cards):
+def test_a_fold_loses_its_ante_and_any_bet_with_any_cards(dealer, bet, cards):
     boxes = [wagered(1, cards, folded=True, bet_cents=bet)]
     (result,) = law.settle_table(parse(dealer), boxes)
     assert (result.ante, result.ante_paid_cents, result.bet, result.bet_paid_cents) == LOST
@@ -731,7 +731,7 @@ def test_a_dealers_hand_with_the_wrong_number_of_cards_is_refused_in_2016(dealer
 
 
 def test_one_player_to_a_box_at_the_table_too():
-    with pytest.raises(RoundError, match="box 1 is there twice"):
+    with pytest.raises(RoundError, match="box 1 is listed twice"):
         law.settle_table(parse(LOWEST_DEALER), [wagered(1, "As Ks Qs Js Ts"), wagered(1, "9s 8s 7s 6s 5s")])
 
 
@@ -741,7 +741,7 @@ def test_the_highest_number_a_box_may_have_is_a_million():
         law.claims([wagered(1_000_001, FLUSH_SPADES)])
 
 
-def test_a_wager_is_told_to_win_lose_or_push():
+def test_the_outcome_of_a_wager_is_win_lose_or_push():
     assert [str(outcome) for outcome in (Outcome.WIN, Outcome.LOSE, Outcome.PUSH)] == ["win", "lose", "push"]
 
 
@@ -773,10 +773,10 @@ def test_boxes_are_answered_in_the_order_they_were_given():
 
 @pytest.mark.parametrize("dealer", ["Ac Qd Jc Td 8h", LOWEST_DEALER, "Ac Kc Qc Jc Tc"])
 @pytest.mark.parametrize("max_payout", [None, 1_00])
-def test_a_jackpot_prize_is_paid_whatever_the_dealer_holds_and_beyond_the_maximum_payout(dealer, max_payout):
+def test_a_jackpot_prize_does_not_depend_on_the_dealers_hand_or_the_maximum_payout(dealer, max_payout):
     boxes = [wagered(4, STRAIGHT_FLUSH_SPADES)]
     law.settle_table(parse(dealer), boxes, max_payout)
-    settlement = law.settle_jackpot(law.claims(boxes), Pools(50_000_00, 0), Approved())
+    settlement = law.settle_jackpot(law.claims(boxes), PoolAmounts(50_000_00, 0), ApprovedFunding())
     assert amounts(settlement) == {4: 5_000_00}
 
 
@@ -787,5 +787,7 @@ def test_a_jackpot_prize_comes_on_top_of_ante_and_bet():
     ]
     assert with_wager == without
     assert (with_wager[0].ante_paid_cents, with_wager[0].bet_paid_cents) == (ANTE, 50 * BET)
-    settlement = law.settle_jackpot(law.claims([wagered(4, STRAIGHT_FLUSH_SPADES)]), Pools(50_000_00, 0), Approved())
+    settlement = law.settle_jackpot(
+        law.claims([wagered(4, STRAIGHT_FLUSH_SPADES)]), PoolAmounts(50_000_00, 0), ApprovedFunding()
+    )
     assert amounts(settlement) == {4: 5_000_00}

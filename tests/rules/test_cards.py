@@ -1,4 +1,4 @@
-"""Cards and decks: what a card may be called, what a deck holds, and what is refused."""
+"""Cards and decks: names of cards, contents of decks, and refused input."""
 
 import copy
 import pickle
@@ -98,7 +98,7 @@ def test_one_card_may_stand_without_a_list():
 
 
 @pytest.mark.parametrize("nothing", ["", "  \n", [], ()])
-def test_nothing_is_no_cards(nothing):
+def test_an_empty_string_or_list_is_no_cards(nothing):
     assert len(rules.parse(nothing)) == 0
 
 
@@ -109,19 +109,19 @@ def test_parsed_cards_are_not_parsed_again():
 
 @pytest.mark.parametrize("name", NOT_CARDS)
 @pytest.mark.parametrize("given", [lambda name: f"Kd {name}", lambda name: ["Kd", name]], ids=["text", "list"])
-def test_what_is_not_a_card_is_refused_by_name(given, name):
+def test_a_text_that_is_not_a_card_is_refused_by_name(given, name):
     with pytest.raises(rules.CardError) as refusal:
         rules.parse(given(name))
     assert repr(name) in str(refusal.value)
 
 
 @pytest.mark.parametrize("cards", [None, 7, 1.5, b"As Kd", {"As": 1}, {"As"}, range(3), complex(1)], ids=repr)
-def test_what_is_no_string_and_no_list_is_refused_by_its_kind(cards):
+def test_cards_that_are_no_string_and_no_list_are_refused_by_type(cards):
     with pytest.raises(rules.CardError, match=type(cards).__name__):
         rules.parse(cards)
 
 
-def test_a_refusal_does_not_repeat_a_whole_book():
+def test_an_error_message_shortens_a_long_value():
     with pytest.raises(rules.CardError) as refusal:
         rules.parse("x" * 100_000)
     assert len(str(refusal.value)) < 250
@@ -163,7 +163,7 @@ def test_a_deck_holds_each_of_its_cards_once_lowest_first_and_the_joker_last(siz
     assert len(set(deck)) == size + with_joker
 
 
-def test_a_deck_is_of_fifty_two_cards_unless_told_otherwise():
+def test_a_deck_has_fifty_two_cards_by_default():
     assert rules.deck() == rules.deck(52)
 
 
@@ -186,7 +186,7 @@ def test_a_card_that_is_not_in_the_deck_is_refused_by_name(instrument, size, met
 
 
 @pytest.mark.parametrize("size", [size for size in LOWEST if size != 52])
-def test_the_refusal_of_a_foreign_card_tells_the_size_of_the_deck(size):
+def test_the_error_for_a_foreign_card_names_the_size_of_the_deck(size):
     with pytest.raises(rules.CardError, match=f"{size} cards"):
         rules.load("canberra-manila-2005", deck=size).hand("2c As Ks Qs Js")
 
@@ -353,7 +353,7 @@ def test_cards_put_together_are_new_cards():
         _ = hole + "Kd"
 
 
-def test_cards_show_what_they_are():
+def test_cards_print_as_they_are_written():
     assert repr(rules.parse("As 10d Jk")) == "Cards('As Td Jk')"
 
 

@@ -1,4 +1,4 @@
-"""The evaluator against the readings: every hand of every deck, the Joker, low hands, and the games' own choices."""
+"""The evaluator against the readings: every hand of every deck, the Joker, low hands, and the choices of each game."""
 
 from collections import Counter
 from functools import cache
@@ -11,7 +11,7 @@ import pytest
 import rules
 from rules import Category
 from tests.support import reference_rules as reference
-from tests.support.reference_rules import ACE, JOKER, LOWEST, SUITS, Deck, assert_same_order
+from tests.support.reference_rules import ACE, JOKER, LOWEST, SUITS, Deck, assert_same_order, deals
 
 CANBERRA = ("canberra-poker-2016", "canberra-poker-1997")
 FIXED_DECK = (*CANBERRA, "ultimate-texas-holdem-2025")
@@ -78,7 +78,7 @@ def text(cards):
 
 
 def tally(game, size, held, *, joker):
-    """How often each strength comes with each choice of ranks, in one suit or not, over all hands of `held` cards."""
+    """Count all hands of `held` cards by strength, ranks, and one suit or not."""
     deck = [card for card in rules.deck(size) if not card.is_joker][::-1]
     extra = tuple(rules.parse("Jk")) if joker else ()
     ranks = [card.rank for card in deck]
@@ -92,7 +92,7 @@ def tally(game, size, held, *, joker):
 
 
 def check_tally(found, game, deck, extra=()):
-    """Every hand counted has the reference's value and category; gives the number of hands in each category."""
+    """Require the reference's value and category for every hand; return the number of hands in each category."""
     pairs, counts = [], Counter()
     for (strength, ranks, one_suit), times in found.items():
         suits = "hhhhh" if one_suit else "cdhsc"
@@ -107,7 +107,7 @@ def check_tally(found, game, deck, extra=()):
 
 
 def counts_by_formula(size, *, ace_low):
-    """The natural hands of a deck of so many ranks, category by category, by counting choices."""
+    """Return the number of natural hands of a deck in each category, by formula."""
     n = size // 4
     straights = n - 4 + ace_low
     return {
@@ -171,7 +171,7 @@ def test_every_class_of_natural_hands_has_its_category_and_its_order(size, ace_l
 
 @SIZES
 @ACE_LOW
-def test_all_hands_with_the_joker_are_what_the_best_substitute_makes_them(size, ace_low):
+def test_all_hands_with_the_joker_rank_as_with_the_best_substitute(size, ace_low):
     deck, game = Deck(size, joker=True, ace_low=ace_low), manila(deck=size, joker=True, ace_low=ace_low)
     found = tally(game, size, 4, joker=True)
     assert found.total() == comb(size, 4)
@@ -223,7 +223,7 @@ CATEGORIES_LOW_TO_HIGH = [
 
 
 @pytest.mark.parametrize(("cards", "category"), CATEGORIES_LOW_TO_HIGH)
-def test_the_examples_of_rule_3_3_are_what_they_say(cards, category):
+def test_the_examples_of_rule_3_3_have_their_categories(cards, category):
     hand = manila(joker=True).hand(cards)
     assert hand.category is category
     assert isinstance(hand.category, str)
@@ -336,7 +336,7 @@ def test_a_royal_flush_with_the_joker_equals_a_natural_one(missing):
 
 
 @pytest.mark.parametrize("size", LOWEST)
-def test_the_joker_is_no_card_that_the_deck_lacks(size):
+def test_the_joker_cannot_count_as_a_card_that_the_deck_lacks(size):
     deck = Deck(size, joker=True)
     lowest_four = [(deck.lowest + step, suit) for step, suit in zip((1, 2, 3, 5), SUITS, strict=True)]
     low = manila(deck=size, joker=True).low(text([*lowest_four, JOKER]))
@@ -345,7 +345,7 @@ def test_the_joker_is_no_card_that_the_deck_lacks(size):
     assert low == manila(deck=size).low(text([*lowest_four, (deck.lowest, "c")]))
 
 
-def test_the_joker_serves_each_half_on_its_own():
+def test_the_joker_counts_separately_in_each_half():
     game = stud(joker=True, win="high_low", low_ace="low", eight_or_better=True)
     held = "As 2s 3s 4s Jk 8d Kd"
     assert game.best(held).category is Category.FLUSH
@@ -398,7 +398,7 @@ def test_the_other_games_leave_no_choice(instrument, option):
 
 @pytest.mark.parametrize("cards", ["4c 3d 2h As Kc", "3c 2d Ah Ks Qc", "2c Ad Kh Qs Jc", "4c 3c 2c Ac Kc"])
 @ACE_LOW
-def test_a_straight_does_not_go_round_the_ace(cards, ace_low):
+def test_a_straight_does_not_wrap_around_the_ace(cards, ace_low):
     assert manila(ace_low=ace_low).hand(cards).category in (Category.FIVE_ODD_CARDS, Category.FLUSH)
 
 
@@ -540,29 +540,8 @@ def test_holdem_and_stud_may_use_any_five_of_seven_cards():
     assert stud().best("2c As Ks 7d Qs Js Ts").category is Category.ROYAL_FLUSH
 
 
-def deals(deck, count, seed):
-    """Seven cards each: some at random, some rich in a suit, in few ranks or in both; the Joker in two of three."""
-    random = Random(seed)
-    for number in range(count):
-        suit, start = random.choice(SUITS), random.randrange(len(deck.ranks))
-        near = [deck.ranks[(start + step) % len(deck.ranks)] for step in range(5)]
-        favoured = [
-            [],
-            [card for card in deck.natural if card[1] == suit],
-            [card for card in deck.natural if card[0] in near],
-            [card for card in deck.natural if card[0] in near[:3]],
-            [card for card in deck.natural if card[1] == suit and card[0] in near],
-            [card for card in deck.natural if card[0] == near[0]],
-        ][number % 6]
-        seven = random.sample(favoured, min(len(favoured), random.randint(3, 7)))
-        seven += random.sample([card for card in deck.natural if card not in seven], 7 - len(seven))
-        if deck.joker and random.randrange(3):
-            seven[random.randrange(7)] = JOKER
-        yield random.sample(seven, 7)
-
-
 def check_best(game, deck, own, board, choices):
-    """The game's best of these choices is the reference's; gives its strength and value for the order."""
+    """Require that the game's best of these choices is the reference's; return its strength and value."""
     best, value = game.best(named(own), board=named(board)), max(reference.high(five, deck) for five in choices)
     counted = reference.cards(str(best.cards))
     assert sorted(counted) in [sorted(five) for five in choices]
@@ -575,7 +554,7 @@ def check_best(game, deck, own, board, choices):
 
 
 def check_best_low(game, deck, own, board, choices):
-    """Likewise for low hands, where there may be none."""
+    """Require the same for low hands, where there may be none."""
     best = game.best_low(text(own), board=text(board))
     value = max(reference.low(five, deck, ace_is_low=game.low_options.ace_is_low) for five in choices)
     if game.low_options.eight_or_better and not reference.is_eight_or_better(value):
@@ -662,7 +641,7 @@ def test_the_order_in_which_cards_are_given_does_not_matter():
 
 
 def spellings(cards):
-    """The same cards in each form the rules accept."""
+    """Return the same cards in each form that the rules accept."""
     names = named(cards)
     parsed = rules.parse(names)
     tens = [name.replace("T", "10") for name in names]
@@ -680,7 +659,7 @@ def spellings(cards):
     ]
 
 
-def test_strength_and_hand_agree_whatever_the_form_of_the_cards():
+def test_strength_and_hand_agree_for_every_form_of_cards():
     deck, game = Deck(joker=True), manila(joker=True)
     for seven in deals(deck, 200, seed=4):
         five = seven[:5]
@@ -691,7 +670,7 @@ def test_strength_and_hand_agree_whatever_the_form_of_the_cards():
             assert game.low(form) == game.low(text(five))
 
 
-def test_best_and_best_strength_agree_whatever_the_form_of_the_cards():
+def test_best_and_best_strength_agree_for_every_form_of_cards():
     deck = Deck()
     for seven in deals(deck, 30, seed=5):
         for game in (holdem(), manila()):
@@ -765,7 +744,7 @@ def test_the_cards_of_a_hand_lie_as_a_dealer_would_lay_them(cards, laid):
         ("Qh Tc 7c 4d 3s", "Five odd cards, queen high"),
     ],
 )
-def test_a_hand_says_what_it_is(cards, sentence):
+def test_a_hand_describes_itself(cards, sentence):
     hand = manila(joker=True, ace_low=True).hand(cards)
     assert hand.describe() == sentence
     assert sentence in repr(hand)
@@ -815,18 +794,18 @@ def straight_to(top):
         ("6c 4d 3h 2s Jk", "Low, six four three two ace"),
     ],
 )
-def test_a_low_hand_says_what_it_is(cards, sentence):
+def test_a_low_hand_describes_itself(cards, sentence):
     hand = stud(joker=True, low_ace="low").low(cards)
     assert hand.describe() == sentence
     assert sentence in repr(hand)
     assert str(hand) == cards
 
 
-def test_equal_is_a_tie_whatever_the_suits():
+def test_hands_of_equal_ranks_tie_in_any_suits():
     game = canberra()
     spades, hearts = game.hand("As Kd 9s 5s 3c"), game.hand("Ah Kc 9h 5h 3d")
     assert spades == hearts
-    assert not spades != hearts  # noqa: SIM202 - the operator itself is what is tested
+    assert not spades != hearts  # noqa: SIM202 - the operator itself is tested
     assert not spades < hearts
     assert not spades > hearts
     assert spades <= hearts

@@ -11,6 +11,7 @@ import pytest
 import rules
 from rules import Category
 from rules.errors import OptionError
+from rules.jackpot_prizes import FixedFrom
 from rules.odds import (
     CARIBBEAN_STUD_100_75_50,
     CARIBBEAN_STUD_150_100_50,
@@ -24,7 +25,6 @@ from rules.odds import (
     trips_house_edge,
 )
 from rules.odds.returns import prize_counts
-from rules.prizes import FixedFrom
 from rules.ranking import DeckOptions
 
 SIZES = (52, 48, 44, 40, 36, 32)
@@ -70,7 +70,7 @@ def test_every_deal_is_counted_once(size, joker, ace_low, cards):
 @pytest.mark.parametrize(
     ("size", "joker", "ace_low"), [(32, False, True), (32, True, True), (32, True, False), (36, True, True)]
 )
-def test_five_card_counts_agree_with_walking_every_deal(size, joker, ace_low):
+def test_five_card_counts_agree_with_counting_every_deal(size, joker, ace_low):
     game = rules.load("canberra-manila-2005", deck=size, joker=joker, ace_low=ace_low)
     walked = {}
     for five in combinations(rules.deck(size, joker=joker), 5):
@@ -81,7 +81,7 @@ def test_five_card_counts_agree_with_walking_every_deal(size, joker, ace_low):
 
 @pytest.mark.parametrize("joker", [False, True])
 def test_seven_card_counts_agree_with_a_sample_of_deals(joker):
-    """Each category's share of 60,000 deals lies within five standard deviations of the exact one."""
+    """Each category's share of 60,000 deals is within five standard deviations of the exact one."""
     game = rules.load("seven-card-stud-2005", deck=32, joker=joker, ace_low=True)
     cards, deals, shuffler = list(rules.deck(32, joker=joker)), 60_000, random.Random(7)
     seen = dict.fromkeys(Category, 0)
@@ -121,7 +121,7 @@ def test_published_break_even_meters_of_caribbean_stud_to_the_dollar(table, doll
     assert table.break_even_meter_cents(100) // 100 == dollars
 
 
-def test_at_the_break_even_meter_a_wager_returns_what_it_costs():
+def test_at_the_break_even_meter_a_wager_returns_its_cost():
     table = prize_table("canberra-poker-2016")
     assert abs(table.expected_return(table.break_even_meter_cents(200)) - 2) < Fraction(1, 10**6)
 
@@ -157,7 +157,7 @@ def test_the_mean_pool_at_a_royal_with_the_defaults():
 
 @pytest.mark.parametrize("rules_id", ["canberra-poker-2016", "canberra-poker-1997"])
 def test_the_mean_pool_at_a_royal_agrees_with_summing_wager_by_wager(rules_id):
-    """Many more royals than in life, so that the series ends soon."""
+    """Royals are made far more frequent than real, so that the series ends soon."""
     table = prize_table(rules_id)
     royal, straight = float(table.chance("royal_flush")), float(table.chance("straight_flush"))
     gain = 200 * 0.7 if table.pools_winning_wagers else 200 * 0.7 * float(1 - table.chance_of_any)
@@ -174,7 +174,7 @@ def test_the_mean_pool_at_a_royal_agrees_with_summing_wager_by_wager(rules_id):
     assert mean == pytest.approx(float(table.mean_pool_at_royal_cents(200, 7_000, 1_000_000)), rel=2e-3)
 
 
-def test_the_default_configuration_feeds_its_reserve():
+def test_with_the_default_configuration_the_reserve_grows():
     reserve = solvency(prize_table("canberra-poker-2016"), Configuration())
     assert (float(reserve.reserve_gain), round(float(reserve.fixed_cost), 4)) == (0.60, 0.5327)
     assert round(float(reserve.reset_cost), 4) == 0.0154
@@ -182,7 +182,7 @@ def test_the_default_configuration_feeds_its_reserve():
     assert reserve.drift == reserve.reserve_gain - reserve.fixed_cost - reserve.reset_cost
 
 
-def test_a_one_dollar_wager_at_70_30_starves_the_reserve():
+def test_with_a_one_dollar_wager_at_70_30_the_reserve_shrinks():
     reserve = solvency(prize_table("canberra-poker-2016"), Configuration(wager_cents=100))
     assert reserve.starves
     assert reserve.drift < Fraction(-24, 100)
@@ -194,14 +194,14 @@ def test_the_reserve_pays_no_fixed_prizes_that_the_house_or_the_jackpot_pays():
         assert reserve.fixed_cost == 0
 
 
-def test_in_1997_winning_wagers_do_not_feed_the_reserve():
+def test_in_1997_winning_wagers_do_not_go_to_the_reserve():
     table = prize_table("canberra-poker-1997")
     winning = Fraction(4 + 36 + 624 + 3_744 + 5_108 + 1_584, 2_598_960)
     assert solvency(table, Configuration()).reserve_gain == Fraction(60, 100) * (1 - winning)
 
 
 def one_wager_at_a_time(table, configuration, reserve_cents, wagers):
-    """The same chance, the slow and obvious way."""
+    """Return the same probability in the slow and simple way."""
     payments = [(cents, float(table.chance(hand))) for hand, cents in table.fixed_cents.items()]
     payments.append((configuration.reset_cents, float(table.chance("royal_flush"))))
     quiet = 1 - sum(chance for _, chance in payments)
@@ -237,7 +237,7 @@ def test_the_chance_of_running_dry_is_the_same_without_numpy(monkeypatch):
     assert chance_of_running_dry(table, configuration, 200_000, 2_000) == pytest.approx(with_numpy, rel=1e-9)
 
 
-def test_a_starving_reserve_runs_dry_almost_surely():
+def test_a_shrinking_reserve_runs_dry_almost_surely():
     table = prize_table("canberra-poker-2016")
     assert chance_of_running_dry(table, Configuration(wager_cents=100), 100_000, 30_000) > 0.99
     assert chance_of_running_dry(table, Configuration(), 100_000_000, 30_000) < 1e-9
@@ -247,7 +247,7 @@ def test_a_starving_reserve_runs_dry_almost_surely():
     "bad",
     [{"wager_cents": 0}, {"wager_cents": 1.5}, {"jackpot_bps": 10_001}, {"jackpot_bps": -1}, {"reset_cents": True}],
 )
-def test_a_configuration_that_makes_no_sense_is_refused(bad):
+def test_a_configuration_out_of_range_is_refused(bad):
     with pytest.raises(OptionError):
         Configuration(**bad)
 

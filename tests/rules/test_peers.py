@@ -1,4 +1,4 @@
-"""The evaluator beside others of the trade, wherever their rules are ours: the same order and the same ties."""
+"""Other evaluators, where their rules are the same as ours, give the same order and the same ties."""
 
 import warnings
 from itertools import combinations_with_replacement
@@ -46,13 +46,13 @@ PEERS = pytest.mark.parametrize("peer", [by_phevaluator, by_treys, by_eval7, by_
 
 
 def index_of(hand, *, low):
-    """Where a pokerkit hand stands in its own table, greater is better."""
+    """Return the index of a pokerkit hand in its own table, greater is better."""
     index = hand.lookup.get_entry(hand.cards).index
     return -index if low else index
 
 
 def best_index(kind, *cards, low):
-    """The standing of the best hand of this kind that pokerkit finds in the cards, or None."""
+    """Return the index of the best hand of this kind that pokerkit finds in the cards, or None."""
     try:
         hand = kind.from_game(*("".join(part) for part in cards))
     except ValueError:
@@ -61,7 +61,7 @@ def best_index(kind, *cards, low):
 
 
 def hands(deck, number, count, seed):
-    """Cards dealt at random, every other time from one suit and a few more, where flushes are frequent."""
+    """Yield random cards, every other time from one suit and a few more, where flushes are frequent."""
     random = Random(seed)
     for turn in range(count):
         suits = random.sample("cdhs", 2) if turn % 2 else "cdhs"
@@ -73,7 +73,7 @@ def class_representatives(deck):
 
 
 @PEERS
-def test_each_peer_puts_all_7462_classes_in_our_order(peer):
+def test_each_peer_ranks_all_7462_classes_in_our_order(peer):
     classes = class_representatives(Deck())
     pairs = {(CANBERRA.strength(names), peer(names)) for names in classes}
     assert len(pairs) == len(classes) == 7_462
@@ -141,7 +141,7 @@ def test_manila_is_omaha_with_two_hole_cards():
     assert_same_order(pairs)
 
 
-def test_every_low_hand_with_a_low_ace_stands_where_pokerkit_puts_it():
+def test_pokerkit_ranks_every_low_hand_with_a_low_ace_the_same():
     game = rules.load("seven-card-stud-2005", low_ace="low")
     pairs = [
         (game.low(names).strength, best_index(pokerkit.RegularLowHand, names, low=True))
@@ -152,7 +152,7 @@ def test_every_low_hand_with_a_low_ace_stands_where_pokerkit_puts_it():
     assert_same_order(pairs)
 
 
-def test_the_best_low_of_seven_cards_is_pokerkits():
+def test_pokerkit_finds_the_same_best_low_of_seven_cards():
     game = rules.load("seven-card-stud-2005", low_ace="low")
     assert_same_order(
         (game.best_low(names).strength, best_index(pokerkit.RegularLowHand, names, low=True))
@@ -161,7 +161,7 @@ def test_the_best_low_of_seven_cards_is_pokerkits():
 
 
 @pytest.mark.parametrize("instrument", ["seven-card-stud-2005", "canberra-manila-2005"])
-def test_an_eight_or_better_low_hand_is_pokerkits_and_so_is_there_being_none(instrument):
+def test_pokerkit_finds_the_same_eight_or_better_low_hand_or_none(instrument):
     game = rules.load(instrument, low_ace="low", eight_or_better=True)
     stud = instrument == "seven-card-stud-2005"
     kind = pokerkit.EightOrBetterLowHand if stud else pokerkit.OmahaEightOrBetterLowHand

@@ -105,7 +105,7 @@ def test_the_higher_hand_wins_the_pot(table, better, worse):
     assert showdown.pots[0].low_winners == ()
 
 
-def test_the_showdown_tells_the_hands_of_the_players_still_in(table):
+def test_the_showdown_has_the_hands_of_the_players_still_in(table):
     showdown = table.settle({3: ("aces", 50_00), 5: ("-kings", 50_00), 8: ("queens", 50_00)})
     described = {seat: (high.describe(), low) for seat, (high, low) in showdown.hands.items()}
     assert described == {3: ("One pair, aces", None), 8: ("One pair, queens", None)}
@@ -133,7 +133,7 @@ def test_with_a_reduced_deck_a_flush_takes_the_pot_from_a_full_house():
     assert settle_pots(rules.load("canberra-manila-2005", deck=52), seated, Terms(10, 1), board).paid == {2: 100_00}
 
 
-# --- 10.4(a), 12.4(a): the player who is left alone ---
+# --- 10.4(a), 12.4(a): a single player left ---
 
 
 @pytest.mark.parametrize("win", ["high", "low", "high_low"])
@@ -144,13 +144,13 @@ def test_a_player_left_alone_wins_every_pot_without_showing(table, win):
     assert showdown.hands == {3: (None, None)}
 
 
-def test_a_player_left_alone_gets_back_what_nobody_called_and_wins_the_rest(table):
+def test_a_player_left_alone_gets_back_the_uncalled_part_and_wins_the_rest(table):
     showdown = table.settle({3: ("", 80_00), 5: ("-", 20_00), 8: ("-", 50_00)})
     assert (showdown.returned_to, showdown.returned_cents) == (3, 30_00)
     assert showdown.paid == {3: 120_00}
 
 
-def test_a_player_left_alone_pays_commission_on_what_was_called(table):
+def test_a_player_left_alone_pays_commission_on_the_called_part(table):
     showdown = table.settle({3: ("", 80_00), 5: ("-", 20_00), 8: ("-", 50_00)}, rate=Commission(5, BIG_CAP))
     assert showdown.commission_cents == 6_00
     assert showdown.paid == {3: 114_00}
@@ -171,7 +171,7 @@ def test_a_player_left_alone_pays_commission_on_what_was_called(table):
         ([0, 5_00, 0], (2, 5_00)),
     ],
 )
-def test_the_part_of_the_highest_stake_that_nobody_met_is_returned(put_in, returned):
+def test_the_unmet_part_of_the_highest_stake_is_returned(put_in, returned):
     assert uncalled([player(seat, cents) for seat, cents in enumerate(put_in, start=1)]) == returned
 
 
@@ -179,7 +179,7 @@ def test_a_folded_players_money_too_can_meet_the_highest_stake():
     assert uncalled([player(1, 50_00), player(2, 50_00, folded=True), player(3, 10_00)]) == (None, 0)
 
 
-def test_a_player_who_folded_on_the_highest_stake_gets_back_what_nobody_met_and_the_rest_stays_in(table):
+def test_a_player_who_folded_on_the_highest_stake_gets_back_its_unmet_part_and_the_rest_stays_in(table):
     showdown = table.settle({1: ("-aces", 80_00), 4: ("kings", 50_00), 6: ("queens", 50_00)})
     assert (showdown.returned_to, showdown.returned_cents) == (1, 30_00)
     assert showdown.paid == {4: 150_00}
@@ -467,7 +467,7 @@ def test_the_commissions_maximum_is_a_whole_number_of_cents(cap):
         Commission(5, cap)
 
 
-# --- 15.2(c): no commission where all who put money in stayed and tied ---
+# --- 15.2(c): no commission if all who put money in stayed and tied ---
 
 
 def charged(table: Table, players: dict[int, tuple], **options: object) -> tuple[int, str]:
@@ -511,7 +511,7 @@ def test_one_player_alone_is_no_tie(table):
     assert showdown.commission_clause != f"{table.law} r 15.2(c)"
 
 
-# --- 15.2(d): no commission where only antes and blinds are in ---
+# --- 15.2(d): no commission if only antes and blinds are in ---
 
 
 def test_no_commission_where_only_antes_are_in(table):
@@ -708,7 +708,7 @@ def test_commission_comes_off_before_the_halves(table):
     assert showdown.paid == {1: 48_00, 2: 47_00}
 
 
-# --- what is refused ---
+# --- refused rounds ---
 
 
 def test_a_round_has_at_least_two_players(table):
@@ -718,7 +718,7 @@ def test_a_round_has_at_least_two_players(table):
         table.settle({})
 
 
-def test_someone_is_always_left(table):
+def test_a_round_in_which_all_players_folded_is_refused(table):
     with pytest.raises(RoundError, match="everyone has folded"):
         table.settle({1: ("-aces", 50_00), 2: ("-kings", 50_00)})
 
@@ -733,19 +733,19 @@ def test_a_table_has_ten_seats(table, seat):
 
 def test_one_player_to_a_seat():
     seated = [Player(3, parse("Ac Ad"), 50_00), Player(3, parse("Kc Kd"), 50_00)]
-    with pytest.raises(RoundError, match="seat 3 is there twice"):
+    with pytest.raises(RoundError, match="seat 3 is listed twice"):
         settle_pots(rules.load(MANILA.instrument), seated, Terms(1), parse(MANILA.board))
 
 
 @pytest.mark.parametrize("cents", [-1, True, 1.0, "1", None])
-def test_what_a_seat_put_in_is_a_whole_number_of_cents(table, cents):
+def test_the_stake_of_a_seat_is_a_whole_number_of_cents(table, cents):
     with pytest.raises(RoundError, match="what seat 1 put in"):
         table.settle({1: ("aces", cents), 2: ("kings", 50_00)})
     with pytest.raises(RoundError, match="the ante or blind of seat 1"):
         table.settle({1: ("aces", 50_00, cents), 2: ("kings", 50_00)})
 
 
-def test_an_ante_is_part_of_what_was_put_in(table):
+def test_an_ante_is_part_of_the_stake(table):
     with pytest.raises(RoundError, match="less than its ante or blind"):
         table.settle({1: ("aces", 50_00, 50_01), 2: ("kings", 50_00)})
 

@@ -1,4 +1,4 @@
-"""The clause register: every clause is there, and what it names exists."""
+"""The clause register has every clause, and the functions and tests it names exist."""
 
 import ast
 import re
@@ -53,12 +53,12 @@ def test_the_clause_numbers_are_those_of_the_law(instrument_id, count, first, la
 
 
 @pytest.mark.parametrize("doubled", ["10.7#1", "10.7#2"])
-def test_clauses_that_the_law_numbers_alike_are_told_apart(doubled):
+def test_clauses_with_the_same_number_in_the_law_have_distinct_numbers(doubled):
     assert doubled in numbers("canberra-poker-2016")
 
 
 @pytest.mark.parametrize(("instrument_id", "clause"), EVERY_CLAUSE)
-def test_a_clause_says_one_line_and_who_sees_to_it(instrument_id, clause):
+def test_a_clause_has_one_line_and_a_responsible_part(instrument_id, clause):
     assert 10 <= len(clause.asks) <= 120
     assert "\n" not in clause.asks
     match clause.by:
@@ -83,7 +83,7 @@ def test_functions_and_tests_that_a_clause_names_exist(instrument_id, clause):
 @pytest.mark.parametrize(
     ("entry", "complaint"),
     [
-        ({"number": "1.1", "asks": "Something.", "by": "nobody"}, "`by` is one of"),
+        ({"number": "1.1", "asks": "Something.", "by": "no such part"}, "`by` is one of"),
         ({"number": "1.1", "asks": "Something.", "by": "code"}, "has the keys"),
         ({"number": "1.1", "asks": "Something.", "by": "operator", "control": "x", "more": "y"}, "has the keys"),
     ],

@@ -1,4 +1,4 @@
-"""Settlements of random rounds against an oracle written from the readings alone, and the promises every one keeps.
+"""Settlements of random rounds against an oracle written from the readings alone, and their invariants.
 
 The oracle below shares no code with `rules`: it has its own cards, its own ranking of hands (readings 21-26), and its
 own settlement of each game (readings 4-9, 12, 16-20, 27-30). Rounds are dealt from a real shuffled deck; prize hands
@@ -16,13 +16,13 @@ from hypothesis import strategies as st
 
 import rules
 from rules import RulesError, parse
-from rules.canberra import Box
+from rules.canberra_common import Box
 from rules.instruments import canberra_poker_1997 as law_1997
 from rules.instruments import canberra_poker_2016 as law_2016
 from rules.instruments import ultimate_texas_holdem_2025 as law_2025
+from rules.jackpot_prizes import ApprovedFunding, Claim, FixedFrom, PoolAmounts, Settlement, split
 from rules.pots import Commission, Player, Showdown, Terms, divide, settle_pots
-from rules.prizes import Approved, Claim, FixedFrom, Pools, Settlement, split
-from rules.round import Outcome
+from rules.round_checks import Outcome
 from rules.tournament import rank_eliminated, share_prizes
 
 RF, SF, FOUR, FULL, FLUSH = "royal_flush", "straight_flush", "four_of_a_kind", "full_house", "flush"
@@ -49,7 +49,7 @@ JOKER: Card = (0, "")
 
 
 class Deck(NamedTuple):
-    """The deck in play, and how its ace counts."""
+    """The deck in play and the options of its ace."""
 
     size: int = 52
     joker: bool = False
@@ -103,7 +103,7 @@ def category_and_ranks(five: list[Card], deck: Deck) -> tuple[str, list[int]]:
 
 
 def high_value(five: list[Card], deck: Deck = FIFTY_TWO) -> tuple[int, list[int]]:
-    """Greater is better, equal is a tie; the Joker stands for any card of the deck (reading 23)."""
+    """Return a value: greater is better, equal is a tie; the Joker counts as any card of the deck (reading 23)."""
     order = FULL_DECK_ORDER if len(deck.cards) >= 52 else REDUCED_DECK_ORDER
     if JOKER in five:
         others = [card for card in five if card != JOKER]
@@ -129,7 +129,7 @@ def low_value(five: list[Card], deck: Deck) -> tuple[list[int], list[int]]:
 
 
 def take(rng: Random, deck: list[Card], kind: str) -> list[Card]:
-    """Five cards of this kind out of the deck, or any five where it has none left."""
+    """Draw five cards of this kind from the deck, or any five if it has none left."""
     suits, ranks = rng.sample("cdhs", 4), rng.sample(range(2, 15), 13)
     wanted: list[list[Card]] = []
     match kind:
@@ -165,7 +165,7 @@ KINDS = st.lists(
 
 
 def deal(seed: int, kinds: list[str]) -> tuple[dict[int, list[Card]], list[Card]]:
-    """The hands of boxes 1, 2, ... in a shuffled order of numbers, and the cards left."""
+    """Return the hands of boxes in a shuffled order of numbers, and the remaining cards."""
     rng = Random(seed)
     deck = FIFTY_TWO.cards
     rng.shuffle(deck)
@@ -177,7 +177,7 @@ def deal(seed: int, kinds: list[str]) -> tuple[dict[int, list[Card]], list[Card]
 
 
 class Row(NamedTuple):
-    """One prize as the oracle sees it: who, what, how much, and from whom."""
+    """One prize by the oracle: box, hand, amount and sources."""
 
     box: int
     hand: str
@@ -205,7 +205,7 @@ class Books:
         return given
 
     def row(self, box: int, hand: str, amount: int, jackpot: int) -> Row:
-        """A prize of which the jackpot has given its part; the reserve gives the rest, then the operator."""
+        """Pay a prize after the jackpot's part: the rest comes from the reserve, then from the operator."""
         reserve = self.from_reserve(amount - jackpot)
         return Row(box, hand, amount, jackpot, reserve, 0, amount - jackpot - reserve)
 
@@ -216,7 +216,7 @@ class Books:
         return self.row(box, hand, amount, self.from_jackpot(amount) if payer == "jackpot" else 0)
 
     def reset(self, prizes: dict[int, str], target: int) -> tuple[int, int]:
-        """(from the reserve, as an advance): what a jackpot that paid a royal lacks of the reset amount."""
+        """Return (from the reserve, as an advance) for raising a jackpot that paid a royal to the reset amount."""
         missing = max(target - self.jackpot, 0) if RF in prizes.values() else 0
         given = self.from_reserve(missing)
         self.jackpot += missing
@@ -239,8 +239,8 @@ def rows(settlement: Settlement) -> list[Row]:
     ]
 
 
-def assert_books_balance(settlement: Settlement, before: Pools, pooled: int = 0) -> None:
-    """No cent is lost or made, no pool or source is negative, and every prize is the sum of its sources."""
+def assert_books_balance(settlement: Settlement, before: PoolAmounts, pooled: int = 0) -> None:
+    """No cent is lost or created, no pool or source is negative, and every prize is the sum of its sources."""
     prizes = sum(payout.amount_cents for payout in settlement.payouts)
     held_before = before.jackpot_cents + before.reserve_cents + settlement.house_cents + pooled
     assert held_before == settlement.after.jackpot_cents + settlement.after.reserve_cents + prizes
@@ -254,7 +254,7 @@ def assert_books_balance(settlement: Settlement, before: Pools, pooled: int = 0)
 
 
 class Seat(NamedTuple):
-    """A box as the oracle remembers it."""
+    """A box of the oracle."""
 
     hand: list[Card]
     folded: bool
@@ -311,8 +311,8 @@ def expected_order(prizes: dict[int, str]) -> list[int]:
 
 
 def expected_2016(
-    prizes: dict[int, str], before: Pools, payer: FixedFrom, target: int
-) -> tuple[list[Row], tuple[int, int], Pools]:
+    prizes: dict[int, str], before: PoolAmounts, payer: FixedFrom, target: int
+) -> tuple[list[Row], tuple[int, int], PoolAmounts]:
     books = Books(before.jackpot_cents, before.reserve_cents)
     count = Counter(prizes.values())
     share: dict[str, int] = {}
@@ -332,16 +332,16 @@ def expected_2016(
         floor = 1_000_00 if hand == SF else 10_000_00
         result.append(books.row(box, hand, max(floor, share[hand]), share[hand]))
     reset = books.reset(prizes, target)
-    return result, reset, Pools(books.jackpot, books.reserve)
+    return result, reset, PoolAmounts(books.jackpot, books.reserve)
 
 
 @given(seed=seeds, kinds=KINDS, jackpot=pool_cents, reserve=pool_cents, payer=payers, target=pool_cents)
 @random_rounds
 def test_a_random_round_of_2016_is_settled_as_the_readings_say(*, seed, kinds, jackpot, reserve, payer, target):
     seats = seated(seed, kinds)
-    before = Pools(jackpot, reserve)
+    before = PoolAmounts(jackpot, reserve)
     claims = law_2016.claims([seat.box(number) for number, seat in seats.items()])
-    settlement = law_2016.settle_jackpot(claims, before, Approved(payer, target))
+    settlement = law_2016.settle_jackpot(claims, before, ApprovedFunding(payer, target))
     prizes = {
         number: category(seat.hand)
         for number, seat in seats.items()
@@ -365,15 +365,15 @@ def test_a_random_round_of_2016_is_settled_as_the_readings_say(*, seed, kinds, j
 @example({7: RF, 6: SF, 4: FLUSH, 3: RF, 1: SF}, 48_765_43, 0, FixedFrom.JACKPOT, 10_000_00)
 @random_rounds
 def test_any_mixture_of_prizes_of_2016_is_settled_as_the_readings_say(hands, jackpot, reserve, payer, target):
-    before = Pools(jackpot, reserve)
+    before = PoolAmounts(jackpot, reserve)
     claims = [Claim(box, hand) for box, hand in hands.items()]
-    settlement = law_2016.settle_jackpot(claims, before, Approved(payer, target))
+    settlement = law_2016.settle_jackpot(claims, before, ApprovedFunding(payer, target))
     expected, reset, after = expected_2016(hands, before, payer, target)
     assert rows(settlement) == expected
     assert (settlement.reset.reserve_cents, settlement.reset.advance_cents) == reset
     assert settlement.after == after
     assert_books_balance(settlement, before)
-    assert settlement == law_2016.settle_jackpot(claims[::-1], before, Approved(payer, target))
+    assert settlement == law_2016.settle_jackpot(claims[::-1], before, ApprovedFunding(payer, target))
     if RF in hands.values():
         assert settlement.after.jackpot_cents >= target
     else:
@@ -384,8 +384,8 @@ def test_any_mixture_of_prizes_of_2016_is_settled_as_the_readings_say(hands, jac
 
 
 def expected_1997(
-    prizes: dict[int, tuple[str, int]], before: Pools, payer: FixedFrom, target: int, pooled: tuple[int, int]
-) -> tuple[list[Row], tuple[int, int], Pools]:
+    prizes: dict[int, tuple[str, int]], before: PoolAmounts, payer: FixedFrom, target: int, pooled: tuple[int, int]
+) -> tuple[list[Row], tuple[int, int], PoolAmounts]:
     books = Books(before.jackpot_cents, before.reserve_cents)
     result = []
     for box in sorted(prizes, reverse=True):
@@ -398,7 +398,7 @@ def expected_1997(
     books.jackpot += pooled[0]
     books.reserve += pooled[1]
     reset = books.reset({box: hand for box, (hand, _) in prizes.items()}, target)
-    return result, reset, Pools(books.jackpot, books.reserve)
+    return result, reset, PoolAmounts(books.jackpot, books.reserve)
 
 
 def prize_1997(hand: list[Card]) -> str | None:
@@ -434,10 +434,10 @@ def test_a_random_round_of_1997_is_settled_as_the_readings_say(
         for number, seat in seated(seed, kinds).items()
     }
     boxes = [seat.box(number) for number, seat in seats.items()]
-    before = Pools(jackpot, reserve)
+    before = PoolAmounts(jackpot, reserve)
     claims = law_1997.claims(boxes, jackpot)
     wagers = law_1997.wagers_of(boxes, claims, wager_cents=wager, jackpot_bps=bps, split_before_cents=split_before)
-    settlement, pooled = law_1997.settle_jackpot(claims, before, Approved(payer, target), wagers)
+    settlement, pooled = law_1997.settle_jackpot(claims, before, ApprovedFunding(payer, target), wagers)
 
     void = {n for n, s in seats.items() if s.misdealt or s.ante == 0 or (s.declared and len(s.hand) != 5)}
     prizes = {
@@ -458,7 +458,9 @@ def test_a_random_round_of_1997_is_settled_as_the_readings_say(
     assert sum((pooled.jackpot_cents, pooled.reserve_cents, pooled.house_cents, pooled.returned_cents)) == wager * len(
         placed
     )
-    again = law_1997.settle_jackpot(law_1997.claims(boxes[::-1], jackpot), before, Approved(payer, target), wagers)
+    again = law_1997.settle_jackpot(
+        law_1997.claims(boxes[::-1], jackpot), before, ApprovedFunding(payer, target), wagers
+    )
     assert again == (settlement, pooled)
 
 
@@ -493,7 +495,7 @@ def expected_box(hand: list[Card], dealer: list[Card], ante: int, cap: int | Non
 
 
 def dealers_hand(rng: Random, left: list[Card], kind: str, like: list[Card]) -> list[Card]:
-    """Five of the cards left, on purpose an ace and a king, or the ranks of another hand, where there are such."""
+    """Draw five remaining cards: with an ace and a king, or with the ranks of another hand, if possible."""
     ranks = {"ace_king": [14, 13], "same_ranks": [rank for rank, _ in like]}.get(kind, [])
     hand: list[Card] = []
     for wanted in ranks:
@@ -530,7 +532,7 @@ def test_random_antes_and_bets_are_settled_as_the_readings_say(seed, kinds, deal
 
 
 def expected_wagers(hole: list[Card], dealer: list[Card], board: list[Card], stakes: tuple, cap: int | None) -> tuple:
-    """(outcome, paid) of ante, blind, play and trips, from rr 9.5-9.8 and the table of r 10.1."""
+    """Return (outcome, paid) of ante, blind, play and trips, from rr 9.5-9.8 and the tables of r 10.1."""
     ante, play, trips = stakes
     mine = max(high_value(list(five)) for five in combinations(hole + board, 5))
     theirs = max(high_value(list(five)) for five in combinations(dealer + board, 5))
@@ -569,7 +571,7 @@ def test_a_random_round_of_ultimate_texas_holdem_is_settled_as_the_readings_say(
     dealer, players, expected = holes.pop(rng.randrange(boxes + 1)), [], {}
     for number, hole in enumerate(holes, start=1):
         play, trips, folded = ante * rng.randint(1, 4), rng.randint(1, 50_00), rng.random() < 0.1
-        players.append(law_2025.Player(number, parse(text(hole)), ante, ante, play, trips, folded))
+        players.append(law_2025.HoldemPlayer(number, parse(text(hole)), ante, ante, play, trips, folded))
         lost = ((Outcome.LOSE, 0),) * 4
         expected[number] = lost if folded else expected_wagers(hole, dealer, board, (ante, play, trips), cap)
     for order in (players, players[::-1]):
@@ -587,7 +589,7 @@ def test_a_random_round_of_ultimate_texas_holdem_is_settled_as_the_readings_say(
 
 
 class Round(NamedTuple):
-    """A random round of Manila or Stud as the oracle remembers it."""
+    """A random round of Manila or Stud for the oracle."""
 
     instrument: str
     deck: Deck
@@ -665,7 +667,7 @@ def random_round(seed: int, instrument: str, *, mirrored: bool, win: str) -> Rou
 
 
 def winners(play: Round, eligible: list[int]) -> tuple[list[int], list[int]]:
-    """Who wins the high half and who the low half of a pot."""
+    """Return the winners of the high half and of the low half of a pot."""
     live = [seat for seat in play.holes if seat not in play.folded]
     if len(live) == 1:
         return ([], live) if play.win == "low" else (live, [])
@@ -682,7 +684,7 @@ def winners(play: Round, eligible: list[int]) -> tuple[list[int], list[int]]:
 
 
 def expected_pots(stakes: dict[int, int], folded: set[int]) -> list[tuple[int, list[int]]]:
-    """Peel the smallest stake still in off everybody's money, until no player still in has any left."""
+    """Take the smallest stake still in from every player's money, until no player still in has any."""
     left, pots = dict(stakes), []
     contenders = sorted(seat for seat in stakes if seat not in folded)
     everyone = contenders
@@ -812,7 +814,7 @@ def test_any_pot_is_divided_whole_and_all_but_one_winner_get_the_same_in_chips(c
     data=st.data(),
 )
 @random_rounds
-def test_tied_players_share_what_they_cover_to_the_cent(prizes, sizes, data):
+def test_tied_players_share_the_prizes_they_cover_to_the_cent(prizes, sizes, data):
     names = iter(data.draw(st.permutations([f"player {n}" for n in range(sum(sizes))])))
     finish = [[next(names) for _ in range(size)] for size in sizes]
     paid = share_prizes(prizes, finish)
@@ -840,7 +842,7 @@ def test_every_eliminated_player_is_ranked_once_and_more_chips_rank_higher(chips
 # --- values that are no amounts, boxes, seats or rates ---
 
 HUGE = 10**5_000
-"""Too long for Python to write out in an error's sentence."""
+"""Too long for Python to print in an error message."""
 NO_NUMBERS = [-1, True, 1.5, 1.0, float("nan"), float("inf"), "7", "", b"7"]
 
 FIVE_CARDS, DEALER = parse("9s 8s 7s 6s 5s"), parse("Ac Kd 4c 3d 2h")
@@ -848,40 +850,40 @@ BOARD_2025, DEALER_2025, HOLE = parse("Ts Js Qs 2c 3d"), parse("2h 3h"), parse("
 BOARD_MANILA, HOLES = parse("2c 5d 7h 9s Jc"), (parse("Ac Ad"), parse("Kc Kd"))
 
 
-def table_of(law, **told):
-    fields = {"box": 1, "ante_cents": 10_00, "bet_cents": 20_00} | told
+def table_of(law, **changes):
+    fields = {"box": 1, "ante_cents": 10_00, "bet_cents": 20_00} | changes
     cap = fields.pop("max_payout_cents", None)
     return law.settle_table(DEALER, [Box(cards=FIVE_CARDS, **fields)], cap)
 
 
-def jackpot_1997(**told):
-    wagers = {"wager_cents": 1_00, "jackpot_bps": 7_000, "losing": 1, "winning": 1, "returned": 1} | told
+def jackpot_1997(**changes):
+    wagers = {"wager_cents": 1_00, "jackpot_bps": 7_000, "losing": 1, "winning": 1, "returned": 1} | changes
     claim = Claim(1, SF, 50_000_00)
-    return law_1997.settle_jackpot([claim], Pools(0, 0), Approved(), law_1997.Wagers(**wagers))
+    return law_1997.settle_jackpot([claim], PoolAmounts(0, 0), ApprovedFunding(), law_1997.Wagers(**wagers))
 
 
-def holdem_of(**told):
-    fields = {"box": 1, "ante_cents": 10_00, "blind_cents": 10_00, "play_cents": 10_00, "trips_cents": 5_00} | told
+def holdem_of(**changes):
+    fields = {"box": 1, "ante_cents": 10_00, "blind_cents": 10_00, "play_cents": 10_00, "trips_cents": 5_00} | changes
     cap = fields.pop("max_payout_cents", None)
-    return law_2025.settle_table(BOARD_2025, DEALER_2025, [law_2025.Player(hole=HOLE, **fields)], cap)
+    return law_2025.settle_table(BOARD_2025, DEALER_2025, [law_2025.HoldemPlayer(hole=HOLE, **fields)], cap)
 
 
-def manila_of(terms=None, **told):
-    fields = {"seat": 1, "put_in_cents": 50_00} | told
+def manila_of(terms=None, **changes):
+    fields = {"seat": 1, "put_in_cents": 50_00} | changes
     players = [Player(hole=HOLES[0], **fields), Player(2, HOLES[1], 50_00)]
     return settle_pots(rules.load("canberra-manila-2005"), players, terms or Terms(10), BOARD_MANILA)
 
 
-def claim_of(law, **told):
-    claim = Claim(**({"box": 1, "hand": SF, "displayed_cents": 50_000_00} | told))
-    return law.settle_jackpot([claim, Claim(2, FLUSH)], Pools(50_000_00, 0), Approved())
+def claim_of(law, **changes):
+    claim = Claim(**({"box": 1, "hand": SF, "displayed_cents": 50_000_00} | changes))
+    return law.settle_jackpot([claim, Claim(2, FLUSH)], PoolAmounts(50_000_00, 0), ApprovedFunding())
 
 
-ASKED = {
-    "the jackpot pool": lambda bad: Pools(bad, 0),
-    "the reserve pool": lambda bad: Pools(0, bad),
-    "the reset": lambda bad: Approved(reset_cents=bad),
-    "who pays fixed prizes": lambda bad: Approved(fixed_prizes_from=bad),
+CHECKED_VALUES = {
+    "the jackpot pool": lambda bad: PoolAmounts(bad, 0),
+    "the reserve pool": lambda bad: PoolAmounts(0, bad),
+    "the reset": lambda bad: ApprovedFunding(reset_cents=bad),
+    "who pays fixed prizes": lambda bad: ApprovedFunding(fixed_prizes_from=bad),
     "the total split": lambda bad: split(bad, 1_00, 7_000),
     "the wager split": lambda bad: split(0, bad, 7_000),
     "the basis points": lambda bad: split(0, 1_00, bad),
@@ -935,16 +937,16 @@ ASKED = {
 
 
 @pytest.mark.parametrize("bad", NO_NUMBERS, ids=repr)
-@pytest.mark.parametrize("what", ASKED)
+@pytest.mark.parametrize("what", CHECKED_VALUES)
 def test_a_value_that_is_no_such_number_is_refused_with_a_sentence(what, bad):
     with pytest.raises(RulesError, match=r"\w+ \w+"):
-        ASKED[what](bad)
+        CHECKED_VALUES[what](bad)
 
 
-@pytest.mark.parametrize("what", ASKED)
+@pytest.mark.parametrize("what", CHECKED_VALUES)
 def test_a_negative_number_too_long_to_be_written_out_is_refused_with_a_sentence(what):
     with pytest.raises(RulesError, match=r"\w+ \w+"):
-        ASKED[what](-HUGE)
+        CHECKED_VALUES[what](-HUGE)
 
 
 @pytest.mark.parametrize(
@@ -966,12 +968,14 @@ def test_a_negative_number_too_long_to_be_written_out_is_refused_with_a_sentence
 )
 def test_a_number_out_of_range_and_too_long_to_be_written_out_is_refused_with_a_sentence(what):
     with pytest.raises(RulesError, match=r"\w+ \w+"):
-        ASKED[what](HUGE)
+        CHECKED_VALUES[what](HUGE)
 
 
 def test_ten_trillion_dollars_are_settled_to_the_cent_and_a_cent_more_is_refused():
-    settlement = law_2016.settle_jackpot([Claim(box, RF) for box in (7, 4, 1)], Pools(10**15, 0), Approved())
+    settlement = law_2016.settle_jackpot(
+        [Claim(box, RF) for box in (7, 4, 1)], PoolAmounts(10**15, 0), ApprovedFunding()
+    )
     assert [payout.amount_cents for payout in settlement.payouts] == [333_333_333_333_333] * 3
-    assert settlement.after == Pools(1, 0)
+    assert settlement.after == PoolAmounts(1, 0)
     with pytest.raises(RulesError, match="the jackpot pool"):
-        Pools(10**15 + 1, 0)
+        PoolAmounts(10**15 + 1, 0)

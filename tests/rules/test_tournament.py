@@ -62,7 +62,7 @@ def test_more_prizes_than_players_cannot_all_be_paid():
         share_prizes([500_00, 300_00, 200_00], [["ann"], ["bob"]])
 
 
-def test_nobody_finishes_in_two_places():
+def test_a_player_cannot_finish_in_two_places():
     with pytest.raises(RoundError, match="bob finishes in two places"):
         share_prizes([500_00], [["ann", "bob"], ["bob"]])
     with pytest.raises(RoundError, match="ann finishes in two places"):
@@ -70,7 +70,7 @@ def test_nobody_finishes_in_two_places():
 
 
 def test_every_place_has_a_player():
-    with pytest.raises(RoundError, match="nobody is listed for place 2"):
+    with pytest.raises(RoundError, match="no player is listed for place 2"):
         share_prizes([500_00], [["ann"], [], ["bob"]])
 
 
@@ -80,7 +80,7 @@ def test_a_prize_is_a_whole_number_of_cents(prize):
         share_prizes([500_00, prize], [["ann"], ["bob"]])
 
 
-# --- 20.19: who was eliminated in the same round ---
+# --- 20.19: players eliminated in the same round ---
 
 
 def test_the_player_who_put_more_chips_into_the_last_pot_finishes_higher():
@@ -95,7 +95,7 @@ def test_players_who_put_in_nothing_are_ranked_last():
     assert rank_eliminated({"ann": 0, "bob": 1}) == [["bob"], ["ann"]]
 
 
-def test_nobody_eliminated_is_nobody_ranked():
+def test_without_eliminated_players_the_ranking_is_empty():
     assert rank_eliminated({}) == []
 
 

@@ -6,26 +6,26 @@ import pytest
 
 from rules import CardError, Category, HandError, OptionError, RoundError, RulesError, parse
 from rules.instruments import ultimate_texas_holdem_2025 as law
-from rules.instruments.ultimate_texas_holdem_2025 import Player, PlayerResult
-from rules.round import Outcome
+from rules.instruments.ultimate_texas_holdem_2025 import HoldemPlayer, HoldemResult
+from rules.round_checks import Outcome
 
 ANTE, PLAY, TRIPS = 10_00, 40_00, 5_00
 WIN, LOSE, PUSH = Outcome.WIN, Outcome.LOSE, Outcome.PUSH
 WAGERS = ("ante", "blind", "play", "trips")
 
 
-def seated(hole: str | None, box: int = 1, **more: object) -> Player:
+def seated(hole: str | None, box: int = 1, **more: object) -> HoldemPlayer:
     fields = {"ante_cents": ANTE, "blind_cents": ANTE, "play_cents": PLAY, "trips_cents": TRIPS} | more
-    return Player(box, None if hole is None else parse(hole), **fields)
+    return HoldemPlayer(box, None if hole is None else parse(hole), **fields)
 
 
-def settle(board: str, dealer: str, hole: str | None, max_payout: int | None = None, **more: object) -> PlayerResult:
+def settle(board: str, dealer: str, hole: str | None, max_payout: int | None = None, **more: object) -> HoldemResult:
     (result,) = law.settle_table(parse(board), parse(dealer), [seated(hole, **more)], max_payout)
     return result
 
 
-def wager(result: PlayerResult, name: str) -> tuple[Outcome, int]:
-    """What became of one of the four wagers, and what was paid on top of it."""
+def wager(result: HoldemResult, name: str) -> tuple[Outcome, int]:
+    """Return the outcome of one of the four wagers and the amount paid on top of it."""
     settled = getattr(result, name)
     return settled.outcome, settled.paid_cents
 
@@ -211,7 +211,7 @@ def test_trips_loses_below_three_of_a_kind_even_where_the_player_beats_the_deale
 @pytest.mark.parametrize("category", TRIPS_ODDS)
 def test_no_trips_wager_is_paid_nothing(category):
     board, dealer, hole = map(parse, BEATS_THE_DEALER[category])
-    (result,) = law.settle_table(board, dealer, [Player(1, hole, ANTE, ANTE, ANTE)])
+    (result,) = law.settle_table(board, dealer, [HoldemPlayer(1, hole, ANTE, ANTE, ANTE)])
     assert result.trips.paid_cents == 0
 
 
@@ -249,7 +249,7 @@ def test_only_the_blind_is_paid_up_to_the_maximum_payout(max_payout, paid):
 
 @pytest.mark.parametrize("max_payout", [-1, True, 1.5, "500"])
 @pytest.mark.parametrize("category", [Category.ROYAL_FLUSH, Category.ONE_PAIR])
-def test_a_maximum_payout_that_is_no_amount_of_money_is_refused_whoever_wins(max_payout, category):
+def test_a_maximum_payout_that_is_no_amount_of_money_is_refused(max_payout, category):
     with pytest.raises(RulesError):
         settle(*BEATS_THE_DEALER[category], max_payout)
 
@@ -259,14 +259,14 @@ def test_a_maximum_payout_that_is_no_amount_of_money_is_refused_whoever_wins(max
 
 @pytest.mark.parametrize("hole", ["As Ks", None])
 @pytest.mark.parametrize("play", [0, ANTE, PLAY])
-def test_a_fold_loses_all_four_wagers_whatever_was_held(hole, play):
+def test_a_fold_loses_all_four_wagers_with_any_cards(hole, play):
     result = settle("Ts Js Qs 2c 3d", "2h 3h", hole, folded=True, play_cents=play)
     assert [wager(result, name) for name in WAGERS] == [(LOSE, 0)] * 4
 
 
 def test_a_player_may_fold_with_ante_and_blind_alone_on_the_table():
     board, dealer, hole = map(parse, BEATS_THE_DEALER[Category.ROYAL_FLUSH])
-    (result,) = law.settle_table(board, dealer, [Player(1, hole, ANTE, ANTE, folded=True)])
+    (result,) = law.settle_table(board, dealer, [HoldemPlayer(1, hole, ANTE, ANTE, folded=True)])
     assert [wager(result, name) for name in WAGERS] == [(LOSE, 0)] * 4
     assert result.ante.clause == "NI2025-411 r 8.6"
 
@@ -300,7 +300,7 @@ def test_a_fold_names_8_6_and_a_conceded_hand_9_1(play, number):
     assert {getattr(result, name).clause for name in WAGERS} == {f"NI2025-411 r {number}"}
 
 
-# --- 4.3, 4.5, 8.1, 8.3, 8.5, 13.1: what is refused ---
+# --- 4.3, 4.5, 8.1, 8.3, 8.5, 13.1: refused rounds ---
 
 
 @pytest.mark.parametrize(("ante", "blind"), [(0, 0), (0, ANTE), (ANTE, 0), (ANTE, ANTE - 1), (ANTE, 2 * ANTE)])
@@ -368,7 +368,7 @@ def test_a_box_is_numbered_from_one(box):
 
 
 def test_one_wager_to_a_box():
-    with pytest.raises(RoundError, match="box 2 is there twice"):
+    with pytest.raises(RoundError, match="box 2 is listed twice"):
         law.settle_table(parse(NO_PAIR[0]), parse(NO_PAIR[1]), [seated("Ac 2d", box=2), seated("Ad 2c", box=2)])
 
 

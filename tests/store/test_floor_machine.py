@@ -59,7 +59,7 @@ from jackpot.store.event_rows import event_of, linked
 from jackpot.store.hash_chain import GENESIS, EventRow, canonical
 from jackpot.store.schema import migrate
 from jackpot.store.state_tables import read_jackpot
-from rules.prizes import FixedFrom
+from rules.jackpot_prizes import FixedFrom
 
 LONG = os.environ.get("JACKPOT_LONG") == "1"
 EVENINGS = 200 if LONG else 25

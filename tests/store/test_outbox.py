@@ -18,7 +18,7 @@ from jackpot.store.database import Database
 from jackpot.store.errors import StoreError
 from jackpot.store.schema import migrate
 from jackpot.store.signed_notes import Signer
-from rules.prizes import FixedFrom
+from rules.jackpot_prizes import FixedFrom
 
 AT = "2026-11-15T09:30:0{}.000Z"
 MANAGER, DEALER = Actor("max", Role.MANAGER), Actor("dealer")

@@ -24,7 +24,7 @@ from jackpot.core.evolve import evolve
 from jackpot.core.ledger import Account
 from jackpot.core.results import Refused
 from jackpot.core.state import NEW, Config
-from rules.prizes import FixedFrom
+from rules.jackpot_prizes import FixedFrom
 
 AT = "2026-11-15T09:30:00.000Z"
 PAD, DEALER = Actor("pad"), Actor("dealer")

@@ -1,4 +1,4 @@
-"""A slow and obvious evaluator, written from readings 21-26 alone; it shares no line with the rules it checks.
+"""A slow and simple evaluator, written from readings 21-26 alone; it shares no code with the rules it checks.
 
 A card is a (rank, suit) pair, the ace 14, the Joker (0, ""). A value is a tuple: greater is better, equal is a tie.
 """
@@ -7,10 +7,11 @@ from collections import Counter
 from dataclasses import dataclass
 from functools import cache, cached_property
 from itertools import combinations, combinations_with_replacement, pairwise
+from random import Random
 
 ACE = 14
 JOKER = (0, "")
-LETTERS = {"T": 10, "J": 11, "Q": 12, "K": 13, "A": ACE}
+RANK_NAMES = {"T": 10, "J": 11, "Q": 12, "K": 13, "A": ACE}
 SUITS = "cdhs"
 LOWEST = {52: 2, 48: 3, 44: 4, 40: 5, 36: 6, 32: 7}
 
@@ -54,7 +55,7 @@ LOW_ORDER = tuple(BY_SHAPE.values())
 
 @dataclass(frozen=True)
 class Deck:
-    """The deck in play, and whether the ace may be low in a straight."""
+    """The deck in play; `ace_low` allows a low ace in straights."""
 
     size: int = 52
     joker: bool = False
@@ -66,7 +67,7 @@ class Deck:
 
     @property
     def order(self):
-        """Reading 22: the Joker counts when it is asked whether the deck is full."""
+        """Reading 22: a deck is full from 52 cards, the Joker counted."""
         return FULL_ORDER if self.size + int(self.joker) >= 52 else REDUCED_ORDER
 
     @cached_property
@@ -92,11 +93,11 @@ def name(card):
 
 
 def card(text):
-    """The card of this name; KeyError or ValueError where there is none."""
+    """Return the card of this name; KeyError or ValueError if there is none."""
     if text == "Jk":
         return JOKER
     rank, suit = text[:-1], text[-1:]
-    found = {**LETTERS, **{str(number): number for number in range(2, 11)}}[rank]
+    found = {**RANK_NAMES, **{str(number): number for number in range(2, 11)}}[rank]
     return found, SUITS[SUITS.index(suit)]
 
 
@@ -105,7 +106,7 @@ def cards(text):
 
 
 def high(five, deck):
-    """What five cards are worth (readings 21-24)."""
+    """Return the value of five cards (readings 21-24)."""
     if JOKER not in five:
         return _natural(_ranks(five), _one_suit(five), deck)
     four = [held for held in five if held != JOKER]
@@ -113,7 +114,7 @@ def high(five, deck):
 
 
 def high_by_every_card(four, deck):
-    """The Joker's hand by trying every card of the deck, those already held included (reading 23)."""
+    """Return the value of four cards and the Joker by trying every card, also those already held (reading 23)."""
     return max(high([*four, other], deck) for other in deck.natural)
 
 
@@ -122,7 +123,7 @@ def category(value, deck):
 
 
 def counted_ranks(five, deck):
-    """The ranks the five cards count as, highest first; an ace that is low comes last and says 1."""
+    """Return the ranks that the five cards count as, highest first; a low ace comes last as 1."""
     if JOKER in five:
         four = [held for held in five if held != JOKER]
         five = max(([*four, other] for other in deck.natural), key=lambda tried: high(tried, deck))
@@ -131,7 +132,7 @@ def counted_ranks(five, deck):
 
 
 def low(five, deck, *, ace_is_low):
-    """What five cards are worth as a low hand (reading 25): a high hand without straights and flushes, upside down."""
+    """Return the value of a low hand (reading 25): the reverse of a high hand without straights and flushes."""
     if JOKER in five:
         four = [held for held in five if held != JOKER]
         return max(low([*four, other], deck, ace_is_low=ace_is_low) for other in deck.natural)
@@ -144,14 +145,14 @@ def low_category(value):
 
 
 def low_counted_ranks(value):
-    """The ranks a low hand's five cards count as, highest first; a low ace says 1."""
+    """Return the ranks that a low hand's five cards count as, highest first; a low ace is 1."""
     shape = next(shape for shape, category in BY_SHAPE.items() if category == low_category(value))
     ranks = [-rank for rank in value[1]]
     return sorted((rank for rank, times in zip(ranks, shape, strict=True) for _ in range(times)), reverse=True)
 
 
 def is_eight_or_better(value):
-    """Five different ranks, none above eight."""
+    """Return True for five different ranks, none above eight."""
     return low_category(value) == "five_odd_cards" and all(-rank <= 8 for rank in value[1])
 
 
@@ -165,7 +166,7 @@ def two_and_three(hole, board):
 
 
 def one_of_each_class(deck):
-    """A hand for each class of natural hands: each choice of ranks, and each that can be, all of one suit."""
+    """Yield a hand of each class of natural hands: each choice of ranks, in mixed suits and if possible in one."""
     for ranks in combinations_with_replacement(deck.ranks, 5):
         if len(set(ranks)) == 1:
             continue
@@ -175,7 +176,7 @@ def one_of_each_class(deck):
 
 
 def one_of_each_joker_class(deck):
-    """Likewise for the hands with the Joker."""
+    """Yield a hand of each class of hands with the Joker."""
     for ranks in combinations_with_replacement(deck.ranks, 4):
         yield [*((rank, SUITS[place]) for place, rank in enumerate(ranks)), JOKER]
         if len(set(ranks)) == 4:
@@ -183,10 +184,31 @@ def one_of_each_joker_class(deck):
 
 
 def assert_same_order(pairs):
-    """Each pair is the strength of a hand and its value here: both must order all hands alike, ties included."""
+    """Require that strengths and reference values, given in pairs, order all hands the same, ties included."""
     for (strength, value), (greater_strength, greater_value) in pairwise(sorted(set(pairs))):
         assert strength < greater_strength
         assert value < greater_value
+
+
+def deals(deck, count, seed):
+    """Yield seven cards each: random ones, many of one suit, few ranks, or both; the Joker in two of three."""
+    random = Random(seed)
+    for number in range(count):
+        suit, start = random.choice(SUITS), random.randrange(len(deck.ranks))
+        near = [deck.ranks[(start + step) % len(deck.ranks)] for step in range(5)]
+        favoured = [
+            [],
+            [card for card in deck.natural if card[1] == suit],
+            [card for card in deck.natural if card[0] in near],
+            [card for card in deck.natural if card[0] in near[:3]],
+            [card for card in deck.natural if card[1] == suit and card[0] in near],
+            [card for card in deck.natural if card[0] == near[0]],
+        ][number % 6]
+        seven = random.sample(favoured, min(len(favoured), random.randint(3, 7)))
+        seven += random.sample([card for card in deck.natural if card not in seven], 7 - len(seven))
+        if deck.joker and random.randrange(3):
+            seven[random.randrange(7)] = JOKER
+        yield random.sample(seven, 7)
 
 
 def _ranks(held):
@@ -208,8 +230,8 @@ def _straight_top(ranks, deck):
     return ranks[1] if deck.ace_low and ranks == _low_straight(deck) else None
 
 
-def _what_it_is(ranks, one_suit, deck):
-    """Each category the five cards fit, with the ranks that decide within it, most important first."""
+def _categories_of(ranks, one_suit, deck):
+    """Yield each category that five cards fit, with its deciding ranks, most important first."""
     counts = Counter(ranks)
     groups = tuple(sorted(counts, key=lambda rank: (counts[rank], rank), reverse=True))
     yield BY_SHAPE[tuple(counts[rank] for rank in groups)], groups
@@ -226,12 +248,12 @@ def _what_it_is(ranks, one_suit, deck):
 
 @cache
 def _natural(ranks, one_suit, deck):
-    return max((deck.order.index(category), deciding) for category, deciding in _what_it_is(ranks, one_suit, deck))
+    return max((deck.order.index(category), deciding) for category, deciding in _categories_of(ranks, one_suit, deck))
 
 
 @cache
 def _with_joker(ranks, one_suit, deck):
-    """All suits rank alike (r 3.1), so four cards of these ranks stand for all others with or without a common suit."""
+    """All suits rank equally (r 3.1), so it is enough to try these ranks in one suit and in mixed suits."""
     suits = "ssss" if one_suit else _suits_of_unlike_cards(ranks)
     return high_by_every_card(list(zip(ranks, suits, strict=True)), deck)
 

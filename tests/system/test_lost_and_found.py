@@ -38,7 +38,7 @@ from jackpot.store.database import Database
 from jackpot.wire.adapter import JackpotAdapter
 from jackpot.wire.mqtt_session import Address
 from jackpot.wire.topics import Topics
-from rules.prizes import FixedFrom
+from rules.jackpot_prizes import FixedFrom
 from tests.support import postgres
 from tests.support.daemon import broker_process, mosquitto, wait_until
 

@@ -22,7 +22,7 @@ from jackpot.wire.payloads import encoded
 from jackpot.wire.protocol import COMMANDS, TOPICS
 from jackpot.wire.protocol_examples import EXAMPLES
 from jackpot.wire.topics import InboundKind, Topics
-from rules.prizes import FixedFrom
+from rules.jackpot_prizes import FixedFrom
 
 ROOT = Path(__file__).parent.parent.parent
 DOCUMENT = document()

@@ -25,9 +25,9 @@ from jackpot.web.api.schemas import (
     JackpotQuery,
     Number,
     ProposalPath,
+    ReasonText,
     Time,
     Told,
-    WagerRejection,
 )
 
 router = APIRouter(prefix="/api/v1", tags=["adjustments"])
@@ -67,7 +67,7 @@ class AdjustmentWish(Body):
     amount_cents: Annotated[int, Field(ge=1, le=MAX_POOL_CENTS), WHOLE]
     table: Id | None = None
     round: Number | None = None
-    reason: WagerRejection
+    reason: ReasonText
 
 
 class AdjustmentApproved(Told):

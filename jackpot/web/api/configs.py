@@ -21,12 +21,12 @@ from jackpot.web.api.schemas import (
     JackpotPath,
     JackpotQuery,
     ProposalPath,
+    ReasonText,
     Told,
-    WagerRejection,
 )
+from rules.jackpot_prizes import WHOLE_BPS, FixedFrom
 from rules.odds import Configuration
 from rules.odds.figures import solvency_figures
-from rules.prizes import WHOLE_BPS, FixedFrom
 
 router = APIRouter(prefix="/api/v1", tags=["configurations"])
 
@@ -93,7 +93,7 @@ class ConfigWish(Body):
     reset_cents: Annotated[int | None, Field(ge=0, le=MAX_POOL_CENTS), WHOLE] = None
     fixed_prizes_from: Annotated[FixedFrom | None, Field(strict=False)] = None
     confirm: Annotated[list[Id] | None, Field(max_length=20, description="prizes that await confirmation")] = None
-    reason: WagerRejection
+    reason: ReasonText
 
 
 class ConfigApproved(Told):

@@ -20,7 +20,7 @@ from jackpot.core.site.commands import (
 from jackpot.core.site.decide import SiteDecision
 from jackpot.tokens import DAYS, new_token, token_hash
 from jackpot.web.api.permissions import At, Auditor, ByAnyone, ByManager
-from jackpot.web.api.schemas import Body, Days, Id, OperatorPath, Time, Told, WagerRejection
+from jackpot.web.api.schemas import Body, Days, Id, OperatorPath, ReasonText, Time, Told
 
 router = APIRouter(prefix="/api/v1", tags=["operators"])
 
@@ -61,7 +61,7 @@ class Lifetime(Body):
 class Why(Body):
     """Why."""
 
-    reason: WagerRejection
+    reason: ReasonText
 
 
 class NewToken(Told):

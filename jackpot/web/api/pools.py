@@ -19,9 +19,9 @@ from jackpot.web.api.permissions import At, Auditor
 from jackpot.web.api.schemas import Cents, JackpotPath, JackpotQuery, Time, Told
 from jackpot.web.services import WebServices
 from rules import load
+from rules.jackpot_prizes import WHOLE_BPS, FixedFrom
 from rules.odds import Configuration, prize_table
 from rules.odds.figures import hand_figures, jackpot_figures, return_at
-from rules.prizes import WHOLE_BPS, FixedFrom
 
 router = APIRouter(prefix="/api/v1", tags=["jackpots"])
 

@@ -9,7 +9,7 @@ from pydantic import Field
 from jackpot.core import commands as core
 from jackpot.core.state import Jackpot, Proposal
 from jackpot.web.api.permissions import Act
-from jackpot.web.api.schemas import Body, Told, WagerRejection
+from jackpot.web.api.schemas import Body, ReasonText, Told
 from jackpot.web.problems import Problem
 
 Kind = Literal["config", "adjustment", "retirement"]
@@ -29,7 +29,7 @@ class ToldProposal(Told):
 class Withdrawal(Body):
     """Why a proposal goes off the list."""
 
-    reason: WagerRejection
+    reason: ReasonText
 
 
 class Proposed(Told):

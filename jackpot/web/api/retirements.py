@@ -7,7 +7,7 @@ from fastapi import APIRouter
 from jackpot.core import commands as core
 from jackpot.web.api.permissions import At, Auditor, ByManager
 from jackpot.web.api.proposals import Proposed, ToldProposal, Withdrawal, Withdrawn, approve, told, withdraw
-from jackpot.web.api.schemas import Body, Cents, Id, JackpotPath, JackpotQuery, ProposalPath, Told, WagerRejection
+from jackpot.web.api.schemas import Body, Cents, Id, JackpotPath, JackpotQuery, ProposalPath, ReasonText, Told
 
 router = APIRouter(prefix="/api/v1", tags=["retirements"])
 
@@ -25,7 +25,7 @@ class RetirementWish(Body):
 
     jackpot: Id
     heir: Id
-    reason: WagerRejection
+    reason: ReasonText
 
 
 class RetirementApproved(Told):

@@ -23,7 +23,7 @@ def _whole(value: object) -> object:
 
 WHOLE: Final = BeforeValidator(_whole)
 Id = Annotated[str, StringConstraints(pattern=ID)]
-WagerRejection = Annotated[
+ReasonText = Annotated[
     str,
     Field(
         pattern=r"^[^\x00]*[^\s\x00][^\x00]*$", min_length=1, max_length=1_000, description="stays in the audit trail"

@@ -21,10 +21,10 @@ from jackpot.web.api.schemas import (
     Done,
     Id,
     Note,
+    ReasonText,
     RoundPath,
     TablePath,
     Told,
-    WagerRejection,
 )
 from jackpot.web.problems import Problem
 
@@ -40,14 +40,14 @@ class Correction(Body):
         dict[Annotated[str, Field(pattern=r"^[1-9][0-9]?$")], Hand | None],
         Field(max_length=MAX_BOXES, json_schema_extra={"additionalProperties": False, "minProperties": 1}),
     ]
-    reason: WagerRejection
+    reason: ReasonText
 
 
 class Void(Body):
     """Which boxes are void, all of them or none; none named: the whole round."""
 
     boxes: Annotated[list[Box] | None, Field(min_length=1, max_length=MAX_BOXES)] = None
-    reason: WagerRejection
+    reason: ReasonText
 
 
 class Resumption(Body):
@@ -88,7 +88,7 @@ class Linking(Body):
 class Unlinking(Body):
     """Why a table leaves."""
 
-    reason: WagerRejection
+    reason: ReasonText
 
 
 class Payouts(Told):

@@ -12,8 +12,8 @@ from jackpot.core.ledger import Account
 from jackpot.web.api import adjustments, configs, pools, retirements
 from jackpot.web.console.layout import Visiting
 from jackpot.web.formatting import account_name, hand_name, money, share
+from rules.jackpot_prizes import FixedFrom
 from rules.odds import prize_table
-from rules.prizes import FixedFrom
 
 router = APIRouter(include_in_schema=False)
 

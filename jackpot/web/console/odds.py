@@ -15,9 +15,9 @@ from jackpot.web.console.amounts import NotUnderstood, hundredths, plain
 from jackpot.web.console.layout import Visit, Visiting
 from jackpot.web.formatting import money, share
 from rules.instruments import find
+from rules.jackpot_prizes import WHOLE_BPS, FixedFrom
 from rules.odds import prize_table
 from rules.odds.figures import decimal
-from rules.prizes import WHOLE_BPS, FixedFrom
 
 MICRO: Final = 1_000_000
 """Returns are drawn in millionths of a dollar: as fine as their decimals are told."""

@@ -1,7 +1,7 @@
 """Strengths of many five-card hands at once, with NumPy (the extra `fast`).
 
-A hand is five places in the game's deck (`cards_of`). Each rank has a small number such that no two hands of five cards
-have the same sum by chance; one look-up a hand gives its strength, and the few flushes are set right after.
+A hand is five places in the game's deck (`cards_of`). Each rank has a small number, chosen so that hands of different
+ranks have different sums; one look-up for each hand gives its strength, and the few flushes are corrected after that.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ Ints = NDArray[np.int32]
 
 
 def cards_of(game: Game) -> Cards:
-    """The deck whose places number the cards of a batch."""
+    """Return the deck whose places number the cards of a batch."""
     return deck(game.deck.size, joker=game.deck.joker)
 
 
 def strengths(game: Game, hands: ArrayLike) -> Ints:
-    """The strength of each row of five places in the deck, as `Game.strength` gives it."""
+    """Return the strength of each row of five places in the deck, equal to `Game.strength`."""
     tables = _tables(game.deck)
     rows = np.asarray(hands)
     if rows.ndim != 2 or rows.shape[1] != 5 or not np.issubdtype(rows.dtype, np.integer):
@@ -51,7 +51,7 @@ def strengths(game: Game, hands: ArrayLike) -> Ints:
 
 
 def all_strengths(game: Game) -> Ints:
-    """The strength of every five-card hand of the deck, in the order of `itertools.combinations(cards_of(game), 5)`."""
+    """Return the strength of every five-card hand, in the order of `itertools.combinations(cards_of(game), 5)`."""
     tables = _tables(game.deck)
     small, size = tables.small, len(tables.small)
     threes = _sums_of_three(small)
@@ -76,7 +76,7 @@ def _sums_of_three(small: Ints) -> Ints:
 
 
 class _Tables:
-    """What a batch looks up, for one deck."""
+    """The look-up tables of one deck."""
 
     def __init__(self, options: DeckOptions) -> None:
         self.order = ranking(options)
@@ -92,7 +92,7 @@ class _Tables:
         self.every_flush = self._every_flush(suit_places, len(cards), joker=options.joker)
 
     def suited(self, rows: NDArray[np.integer]) -> Ints:
-        """The strengths of hands all of one suit; the Joker has no rank bit."""
+        """Return the strengths of hands all of one suit; the Joker has no rank bit."""
         ranks = self.rank_bit[rows]
         with_joker: NDArray[np.intp] = (ranks == 0).any(axis=1).astype(np.intp)
         found: Ints = self._flush[with_joker, np.bitwise_or.reduce(ranks, axis=1)]
@@ -111,7 +111,7 @@ class _Tables:
     def _every_flush(
         self, suit_places: Sequence[Sequence[int]], size: int, *, joker: bool
     ) -> tuple[NDArray[np.int64], Ints]:
-        """Where in the order of all hands the flushes are, and their strengths."""
+        """Return the places of all flushes in the order of all hands, and their strengths."""
         hands: list[tuple[int, ...]] = [five for places in suit_places for five in combinations(places, 5)]
         if joker:
             hands += [(*four, size - 1) for places in suit_places for four in combinations(places, 4)]

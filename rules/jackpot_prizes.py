@@ -1,4 +1,4 @@
-"""What both years of the Canberra Poker jackpot share: pools, the split of a wager, and who pays a prize."""
+"""Jackpot prizes common to the Canberra Poker instruments: pools, the split of a wager, the sources of a prize."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from enum import StrEnum
 from typing import Final
 
 from rules.errors import RoundError, shown
-from rules.round import require_box, require_cents
+from rules.round_checks import require_box, require_cents
 
 WHOLE_BPS: Final = 10_000
 
 
 class FixedFrom(StrEnum):
-    """Who pays the fixed prizes, as the approved configuration says (reading 9)."""
+    """The source of the fixed prizes under the approved configuration (reading 9)."""
 
     RESERVE = "reserve"
     JACKPOT = "jackpot"
@@ -22,7 +22,7 @@ class FixedFrom(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Pools:
+class PoolAmounts:
     """The jackpot pool and the reserve pool; neither is ever negative."""
 
     jackpot_cents: int
@@ -34,7 +34,7 @@ class Pools:
 
 
 @dataclass(frozen=True, slots=True)
-class Approved:
+class ApprovedFunding:
     """The part of an approved configuration that decides a settlement."""
 
     fixed_prizes_from: FixedFrom = FixedFrom.RESERVE
@@ -63,7 +63,7 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """Where money came from; `house` is the operator's own prize, `advance` is owed back by the pools."""
+    """The sources of an amount; `house` is the operator's own prize, `advance` is owed back by the pools."""
 
     jackpot_cents: int = 0
     reserve_cents: int = 0
@@ -72,13 +72,13 @@ class Sources:
 
     @property
     def total_cents(self) -> int:
-        """All of it."""
+        """The sum of all sources."""
         return self.jackpot_cents + self.reserve_cents + self.house_cents + self.advance_cents
 
 
 @dataclass(frozen=True, slots=True)
-class Payout:
-    """One box's prize, its place in the order of payment, who pays it, and under which clause."""
+class Prize:
+    """One box's prize, its place in the order of payment, its sources and its clause."""
 
     order: int
     box: int
@@ -92,19 +92,19 @@ class Payout:
 class Settlement:
     """A round's prizes in payout order, the reset after a royal, and the pools after all of it."""
 
-    payouts: tuple[Payout, ...]
+    payouts: tuple[Prize, ...]
     reset: Sources
-    after: Pools
+    after: PoolAmounts
 
     @property
     def house_cents(self) -> int:
-        """What the operator put in: its own prizes and its advances."""
+        """The amount the operator added: its own prizes and its advances."""
         entries = [payout.sources for payout in self.payouts] + [self.reset]
         return sum(entry.house_cents + entry.advance_cents for entry in entries)
 
 
 def split(total_before_cents: int, amount_cents: int, jackpot_bps: int) -> tuple[int, int]:
-    """One wager into (jackpot, reserve), cumulatively, so that no cent is ever lost or made (reading 1)."""
+    """Split one wager into (jackpot, reserve), cumulatively, so that no cent is lost or created (reading 1)."""
     require_cents("the total already split", total_before_cents)
     require_cents("the wager", amount_cents)
     if type(jackpot_bps) is not int or not 0 <= jackpot_bps <= WHOLE_BPS:
@@ -117,13 +117,13 @@ def split(total_before_cents: int, amount_cents: int, jackpot_bps: int) -> tuple
 def split_in_turn(
     total_before_cents: int, amount_cents: int, jackpot_bps: int, times: int
 ) -> tuple[tuple[int, int], ...]:
-    """So many equal wagers, each split on the total of all before it."""
+    """Split equal wagers one after the other, each on the total of all before it."""
     totals = (total_before_cents + n * amount_cents for n in range(times))
     return tuple(split(total, amount_cents, jackpot_bps) for total in totals)
 
 
 def right_to_left(claims: Sequence[Claim]) -> list[Claim]:
-    """From the box at the dealer's right, the highest number, down (reading 8)."""
+    """Sort claims from the box at the dealer's right, the highest number, down (reading 8)."""
     boxes = [claim.box for claim in claims]
     if len(set(boxes)) != len(boxes):
         raise RoundError(f"box {next(b for b in boxes if boxes.count(b) > 1)} claims twice in one round")
@@ -133,36 +133,36 @@ def right_to_left(claims: Sequence[Claim]) -> list[Claim]:
 class Funds:
     """The pools while a round's prizes are taken from them, one after the other."""
 
-    def __init__(self, pools: Pools) -> None:
+    def __init__(self, pools: PoolAmounts) -> None:
         self.jackpot_cents = pools.jackpot_cents
         self.reserve_cents = pools.reserve_cents
 
     @property
-    def pools(self) -> Pools:
-        """What is left."""
-        return Pools(self.jackpot_cents, self.reserve_cents)
+    def pools(self) -> PoolAmounts:
+        """The pools after the prizes taken so far."""
+        return PoolAmounts(self.jackpot_cents, self.reserve_cents)
 
     def take_jackpot(self, cents: int) -> int:
-        """Take this much from the jackpot pool, or all there is; says how much."""
+        """Take this amount from the jackpot pool, or all it holds; return the amount taken."""
         taken = min(cents, self.jackpot_cents)
         self.jackpot_cents -= taken
         return taken
 
     def from_reserve(self, cents: int, *, jackpot_cents: int = 0) -> Sources:
-        """Take from the reserve, then as an advance; `jackpot_cents` is what the jackpot has given already."""
+        """Take from the reserve, then as an advance; `jackpot_cents` was already taken from the jackpot pool."""
         taken = min(cents, self.reserve_cents)
         self.reserve_cents -= taken
         return Sources(jackpot_cents=jackpot_cents, reserve_cents=taken, advance_cents=cents - taken)
 
     def fixed(self, cents: int, payer: FixedFrom) -> Sources:
-        """A fixed prize, from whom the approved configuration says (reading 9)."""
+        """Take a fixed prize from the source that the approved configuration names (reading 9)."""
         if payer is FixedFrom.HOUSE:
             return Sources(house_cents=cents)
         jackpot = self.take_jackpot(cents) if payer is FixedFrom.JACKPOT else 0
         return self.from_reserve(cents - jackpot, jackpot_cents=jackpot)
 
     def raise_to(self, reset_cents: int) -> Sources:
-        """Raise the jackpot pool to the reset amount, never lower it (reading 12)."""
+        """Raise the jackpot pool to the reset amount; never lower it (reading 12)."""
         given = self.from_reserve(max(0, reset_cents - self.jackpot_cents))
         self.jackpot_cents += given.total_cents
         return given

@@ -1,4 +1,4 @@
-"""What both years of Canberra Poker share: boxes, and the settlement of antes and bets."""
+"""Boxes and the settlement of antes and bets, common to the Canberra Poker instruments of 1997 and 2016."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from rules.categories import Category
 from rules.errors import RoundError
 from rules.game import Game
 from rules.hands import Hand
-from rules.round import Outcome, require_box, require_cents
+from rules.round_checks import Outcome, require_box, require_cents
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class Box:
 
 @dataclass(frozen=True, slots=True)
 class BoxResult:
-    """What the table pays one box on top of its stakes; `hand` is None where there is none to rank."""
+    """The amounts the table pays one box on top of its stakes; `hand` is None if there is none to rank."""
 
     box: int
     hand: Category | None
@@ -59,7 +59,7 @@ class TableClauses:
 
 
 def dealer_plays(game: Game, dealer: Cards | None) -> Hand | None:
-    """The dealer's hand if it has an ace and a king or is higher (2016 r 9.2, 1997 r 9.3), else None."""
+    """Return the dealer's hand if it has an ace and a king or is higher (2016 r 9.2, 1997 r 9.3), else None."""
     if dealer is None:
         return None
     hand = game.hand(dealer)
@@ -69,7 +69,7 @@ def dealer_plays(game: Game, dealer: Cards | None) -> Hand | None:
 
 @dataclass(frozen=True, slots=True)
 class TableTerms:
-    """What a bet pays, up to what, and under which clauses."""
+    """The odds of a bet, the maximum payout, and the clauses."""
 
     odds: Mapping[Category, int]
     max_payout_cents: int | None
@@ -81,7 +81,7 @@ class TableTerms:
 
 
 def settle_box(game: Game, box: Box, dealer: Hand | None, terms: TableTerms) -> BoxResult:
-    """One box against the dealer's hand, None where the dealer does not play."""
+    """Settle one box against the dealer's hand, which is None if the dealer does not play."""
     ante, bet = _wagers(box, terms)
     if box.cards is None and not box.folded:
         raise RoundError(f"box {box.box} has not folded and shows no cards: give its five cards, or fold it")
@@ -100,7 +100,7 @@ def settle_box(game: Game, box: Box, dealer: Hand | None, terms: TableTerms) -> 
 
 
 def _wagers(box: Box, terms: TableTerms) -> tuple[int, int]:
-    """The ante and the bet, which is exactly twice the ante unless the box folded."""
+    """Return the ante and the bet, which is exactly twice the ante unless the box folded."""
     ante = require_cents(f"the ante of box {box.box}", box.ante_cents)
     bet = box.bet_cents or 0
     if not box.folded and bet != 2 * ante:

@@ -1,4 +1,4 @@
-"""The documents a round may be told in; an unknown key, a wrong type or a bad card is refused with its place."""
+"""The JSON that describes a round; an unknown key, a wrong type or a bad card is refused with its place."""
 
 from __future__ import annotations
 
@@ -9,55 +9,55 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, NonNegativeI
 from pydantic import ValidationError as PydanticError
 
 from rules import INSTRUMENTS, Cards, parse
-from rules.prizes import FixedFrom
+from rules.jackpot_prizes import FixedFrom
 
 
-class DocumentError(ValueError):
-    """A document that does not tell a round; the sentence says where and what."""
+class RequestError(ValueError):
+    """JSON that does not describe a round; the message says what is wrong and where."""
 
 
 def _cards(value: object) -> Cards:
-    return parse(value)  # type: ignore[arg-type]  # parse refuses what is not cards, with a sentence
+    return parse(value)  # type: ignore[arg-type]  # parse refuses what is not cards, with a message
 
 
 CardsField = Annotated[Cards, BeforeValidator(_cards)]
 Cents = NonNegativeInt
 
 
-class _Part(BaseModel):
+class _Input(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True, arbitrary_types_allowed=True)
 
 
-class Pools(_Part):
+class PoolsInput(_Input):
     """The pools as at the lock."""
 
     jackpot_cents: Cents
     reserve_cents: Cents
 
 
-class Pools1997(Pools):
-    """1997 pays on the amount displayed, which may differ from what is in the pool."""
+class PoolsInput1997(PoolsInput):
+    """1997 pays on the amount displayed, which may differ from the amount in the pool."""
 
     displayed_cents: Cents | None = None
 
 
-class Approved(_Part):
+class ApprovedInput(_Input):
     """The part of the approved configuration that decides a settlement."""
 
     fixed_prizes_from: Annotated[FixedFrom, Field(strict=False)] = FixedFrom.RESERVE
     reset_cents: Cents = 0
 
 
-class Approved1997(Approved):
-    """1997 pools the losing wagers at settlement, so it must know them."""
+class ApprovedInput1997(ApprovedInput):
+    """1997 pools the losing wagers at settlement, so it needs their amount and their split."""
 
     wager_cents: Cents = 0
     jackpot_bps: Annotated[int, Field(ge=0, le=10_000)] = 0
     split_total_cents: Cents = 0
 
 
-class CanberraPlayer(_Part):
-    """One box of Canberra Poker; `cards` may be left out where it folded or was not declared."""
+class CanberraPlayerInput(_Input):
+    """One box of Canberra Poker; `cards` may be left out if it folded or was not declared."""
 
     box: PositiveInt
     cards: CardsField | None = None
@@ -67,36 +67,36 @@ class CanberraPlayer(_Part):
     folded: bool = False
 
 
-class CanberraPlayer1997(CanberraPlayer):
-    """With what 1997 asks besides: a misdealt hand, and the amount displayed when this box was declared."""
+class CanberraPlayerInput1997(CanberraPlayerInput):
+    """1997 also needs misdealt hands, and the amount displayed when this box was declared."""
 
     misdealt: bool = False
     displayed_cents: Cents | None = None
 
 
-class Canberra2016(_Part):
+class Canberra2016(_Input):
     """A round of Canberra Poker under NI2016-268."""
 
     rules: Literal["canberra-poker-2016"]
-    pools: Pools
-    approved: Approved = Approved()
+    pools: PoolsInput
+    approved: ApprovedInput = ApprovedInput()
     dealer: CardsField | None = None
     max_payout_cents: Cents | None = None
-    players: list[CanberraPlayer]
+    players: list[CanberraPlayerInput]
 
 
-class Canberra1997(_Part):
+class Canberra1997(_Input):
     """A round of Canberra Poker under Gazette S89 of 1997."""
 
     rules: Literal["canberra-poker-1997"]
-    pools: Pools1997
-    approved: Approved1997 = Approved1997()
+    pools: PoolsInput1997
+    approved: ApprovedInput1997 = ApprovedInput1997()
     dealer: CardsField | None = None
     max_payout_cents: Cents | None = None
-    players: list[CanberraPlayer1997]
+    players: list[CanberraPlayerInput1997]
 
 
-class HoldemPlayer(_Part):
+class HoldemPlayerInput(_Input):
     """One box of Ultimate Texas Hold-em."""
 
     box: PositiveInt
@@ -108,25 +108,25 @@ class HoldemPlayer(_Part):
     folded: bool = False
 
 
-class Holdem2025(_Part):
+class Holdem2025(_Input):
     """A round of Ultimate Texas Hold-em."""
 
     rules: Literal["ultimate-texas-holdem-2025"]
     board: CardsField
     dealer: CardsField
     max_payout_cents: Cents | None = None
-    players: list[HoldemPlayer]
+    players: list[HoldemPlayerInput]
 
 
-class CommissionTerms(_Part):
-    """What the house takes from the pots."""
+class CommissionTerms(_Input):
+    """The commission the house takes from the pots."""
 
     percent: Literal[5, 10]
     cap_cents: Cents
 
 
-class PotOptions(_Part):
-    """What the operator chose for the table."""
+class PotOptions(_Input):
+    """The options the operator chose for the table."""
 
     deck: Literal[52, 48, 44, 40, 36, 32] = 52
     joker: bool = False
@@ -138,7 +138,7 @@ class PotOptions(_Part):
     commission: CommissionTerms | None = None
 
 
-class PotPlayer(_Part):
+class PotPlayerInput(_Input):
     """One seat at the showdown."""
 
     seat: PositiveInt
@@ -148,39 +148,39 @@ class PotPlayer(_Part):
     folded: bool = False
 
 
-class PotRound(_Part):
+class PotRound(_Input):
     """A showdown of Canberra Manila or Seven Card Stud."""
 
     rules: Literal["canberra-manila-2005", "seven-card-stud-2005"]
     options: PotOptions = PotOptions()
     button: PositiveInt
     board: CardsField | None = None
-    players: list[PotPlayer]
+    players: list[PotPlayerInput]
 
 
-Document = Annotated[Canberra2016 | Canberra1997 | Holdem2025 | PotRound, Field(discriminator="rules")]
-_ADAPTER: TypeAdapter[Document] = TypeAdapter(Document)
+RoundRequest = Annotated[Canberra2016 | Canberra1997 | Holdem2025 | PotRound, Field(discriminator="rules")]
+_ADAPTER: TypeAdapter[RoundRequest] = TypeAdapter(RoundRequest)
 
 
-def read(text: str) -> Document:
-    """A document from JSON text, or the sentence that says what is wrong with it and where."""
+def read(text: str) -> RoundRequest:
+    """Return the request in a JSON text; RequestError says what is wrong with it and where."""
     try:
-        value = json.loads(text, parse_constant=_not_a_number)
+        value = json.loads(text, parse_constant=_refuse_constant)
     except (json.JSONDecodeError, RecursionError) as error:
-        raise DocumentError(f"this is not JSON: {error}") from None
+        raise RequestError(f"this is not JSON: {error}") from None
     if not isinstance(value, dict) or value.get("rules") not in tuple(INSTRUMENTS):
-        raise DocumentError(f'a round is a JSON object whose "rules" is one of {", ".join(INSTRUMENTS)}')
+        raise RequestError(f'a round is a JSON object whose "rules" is one of {", ".join(INSTRUMENTS)}')
     try:
         return _ADAPTER.validate_python(value)
     except PydanticError as error:
-        raise DocumentError(_sentence(error)) from None
+        raise RequestError(_message(error)) from None
 
 
-def _not_a_number(name: str) -> object:
-    raise DocumentError(f"this is not JSON: {name} is not a number")
+def _refuse_constant(name: str) -> object:
+    raise RequestError(f"this is not JSON: {name} is not a number")
 
 
-def _sentence(error: PydanticError) -> str:
+def _message(error: PydanticError) -> str:
     first, *more = error.errors(include_url=False, include_context=False)
     place = ""
     for step in first["loc"][1:]:

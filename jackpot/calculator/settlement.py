@@ -1,57 +1,64 @@
-"""Settles a document and writes the answer down as plain data, ready for JSON."""
+"""Settle a request and return the answer as plain data, ready for JSON."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from jackpot.calculator.documents import Canberra1997, Canberra2016, CanberraPlayer, Document, Holdem2025, PotRound
+from jackpot.calculator.requests import (
+    Canberra1997,
+    Canberra2016,
+    CanberraPlayerInput,
+    Holdem2025,
+    PotRound,
+    RoundRequest,
+)
 from rules import load, pots
-from rules.canberra import Box, BoxResult
+from rules.canberra_common import Box, BoxResult
 from rules.instruments import canberra_poker_1997, canberra_poker_2016, ultimate_texas_holdem_2025
-from rules.prizes import Approved, Payout, Pools, Settlement
+from rules.jackpot_prizes import ApprovedFunding, PoolAmounts, Prize, Settlement
 
 Answer = dict[str, Any]
 
 
-def settle(document: Document) -> Answer:
-    """The answer to one round."""
-    match document:
+def settle(request: RoundRequest) -> Answer:
+    """Settle one round under its instrument."""
+    match request:
         case Canberra2016():
-            return _canberra_2016(document)
+            return _canberra_2016(request)
         case Canberra1997():
-            return _canberra_1997(document)
+            return _canberra_1997(request)
         case Holdem2025():
-            return _holdem(document)
+            return _holdem(request)
         case PotRound():
-            return _pots(document)
+            return _pots(request)
 
 
-def _canberra_2016(document: Canberra2016) -> Answer:
-    boxes = [_box(player) for player in document.players]
+def _canberra_2016(request: Canberra2016) -> Answer:
+    boxes = [_box(player) for player in request.players]
     settlement = canberra_poker_2016.settle_jackpot(
-        canberra_poker_2016.claims(boxes), _pools(document), _approved(document)
+        canberra_poker_2016.claims(boxes), _pools(request), _approved(request)
     )
-    answer: Answer = {"rules": document.rules, "jackpot": _jackpot(settlement)}
-    if document.dealer is not None and _has_antes(boxes):
-        results = canberra_poker_2016.settle_table(document.dealer, boxes, document.max_payout_cents)
+    answer: Answer = {"rules": request.rules, "jackpot": _jackpot(settlement)}
+    if request.dealer is not None and _has_antes(boxes):
+        results = canberra_poker_2016.settle_table(request.dealer, boxes, request.max_payout_cents)
         answer |= _canberra_table(results)
     return answer
 
 
-def _canberra_1997(document: Canberra1997) -> Answer:
-    boxes = [_box(player) for player in document.players]
-    displayed = document.pools.displayed_cents
-    claims = canberra_poker_1997.claims(boxes, document.pools.jackpot_cents if displayed is None else displayed)
+def _canberra_1997(request: Canberra1997) -> Answer:
+    boxes = [_box(player) for player in request.players]
+    displayed = request.pools.displayed_cents
+    claims = canberra_poker_1997.claims(boxes, request.pools.jackpot_cents if displayed is None else displayed)
     settlement, pooled = canberra_poker_1997.settle_jackpot(
         claims,
-        _pools(document),
-        _approved(document),
+        _pools(request),
+        _approved(request),
         canberra_poker_1997.wagers_of(
             boxes,
             claims,
-            wager_cents=document.approved.wager_cents,
-            jackpot_bps=document.approved.jackpot_bps,
-            split_before_cents=document.approved.split_total_cents,
+            wager_cents=request.approved.wager_cents,
+            jackpot_bps=request.approved.jackpot_bps,
+            split_before_cents=request.approved.split_total_cents,
         ),
     )
     wagers = {
@@ -60,14 +67,14 @@ def _canberra_1997(document: Canberra1997) -> Answer:
         "to_house_cents": pooled.house_cents,
         "returned_cents": pooled.returned_cents,
     }
-    answer: Answer = {"rules": document.rules, "jackpot": _jackpot(settlement) | {"wagers": wagers}}
-    if document.dealer is not None and _has_antes(boxes):
-        results = canberra_poker_1997.settle_table(document.dealer, boxes, document.max_payout_cents)
+    answer: Answer = {"rules": request.rules, "jackpot": _jackpot(settlement) | {"wagers": wagers}}
+    if request.dealer is not None and _has_antes(boxes):
+        results = canberra_poker_1997.settle_table(request.dealer, boxes, request.max_payout_cents)
         answer |= _canberra_table(results)
     return answer
 
 
-def _box(player: CanberraPlayer) -> Box:
+def _box(player: CanberraPlayerInput) -> Box:
     return Box(**dict(player))
 
 
@@ -75,12 +82,12 @@ def _has_antes(boxes: list[Box]) -> bool:
     return any(box.ante_cents is not None for box in boxes)
 
 
-def _pools(document: Canberra2016 | Canberra1997) -> Pools:
-    return Pools(document.pools.jackpot_cents, document.pools.reserve_cents)
+def _pools(request: Canberra2016 | Canberra1997) -> PoolAmounts:
+    return PoolAmounts(request.pools.jackpot_cents, request.pools.reserve_cents)
 
 
-def _approved(document: Canberra2016 | Canberra1997) -> Approved:
-    return Approved(document.approved.fixed_prizes_from, document.approved.reset_cents)
+def _approved(request: Canberra2016 | Canberra1997) -> ApprovedFunding:
+    return ApprovedFunding(request.approved.fixed_prizes_from, request.approved.reset_cents)
 
 
 def _jackpot(settlement: Settlement) -> Answer:
@@ -93,7 +100,7 @@ def _jackpot(settlement: Settlement) -> Answer:
     }
 
 
-def _payout(payout: Payout) -> Answer:
+def _payout(payout: Prize) -> Answer:
     return {
         "order": payout.order,
         "box": payout.box,
@@ -121,37 +128,35 @@ def _canberra_table(results: list[BoxResult]) -> Answer:
     return {"table": rows, "clauses": [{"box": result.box, "clause": result.clause} for result in results]}
 
 
-def _holdem(document: Holdem2025) -> Answer:
-    players = [ultimate_texas_holdem_2025.Player(**dict(player)) for player in document.players]
-    results = ultimate_texas_holdem_2025.settle_table(
-        document.board, document.dealer, players, document.max_payout_cents
-    )
+def _holdem(request: Holdem2025) -> Answer:
+    players = [ultimate_texas_holdem_2025.HoldemPlayer(**dict(player)) for player in request.players]
+    results = ultimate_texas_holdem_2025.settle_table(request.board, request.dealer, players, request.max_payout_cents)
     rows, clauses = [], []
     for result in results:
         row: Answer = {"box": result.box, "hand": result.hand}
         cited: Answer = {"box": result.box}
         for wager in ("ante", "blind", "play", "trips"):
-            settled: ultimate_texas_holdem_2025.Settled = getattr(result, wager)
+            settled: ultimate_texas_holdem_2025.SettledWager = getattr(result, wager)
             row |= {wager: settled.outcome, f"{wager}_paid_cents": settled.paid_cents}
             cited[wager] = settled.clause
         rows.append(row)
         clauses.append(cited)
-    return {"rules": document.rules, "table": rows, "clauses": clauses}
+    return {"rules": request.rules, "table": rows, "clauses": clauses}
 
 
-def _pots(document: PotRound) -> Answer:
-    chosen = document.options
-    game = load(document.rules, **chosen.model_dump(exclude={"smallest_chip_cents", "commission"}))
+def _pots(request: PotRound) -> Answer:
+    chosen = request.options
+    game = load(request.rules, **chosen.model_dump(exclude={"smallest_chip_cents", "commission"}))
     rate = chosen.commission
     terms = pots.Terms(
-        button=document.button,
+        button=request.button,
         smallest_chip_cents=chosen.smallest_chip_cents,
         commission=None if rate is None else pots.Commission(rate.percent, rate.cap_cents),
     )
-    players = [pots.Player(**dict(player)) for player in document.players]
-    showdown = pots.settle_pots(game, players, terms, document.board)
+    players = [pots.Player(**dict(player)) for player in request.players]
+    showdown = pots.settle_pots(game, players, terms, request.board)
     return {
-        "rules": document.rules,
+        "rules": request.rules,
         "pots": [
             {
                 "amount_cents": pot.amount_cents,
