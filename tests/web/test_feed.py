@@ -14,6 +14,7 @@ import pytest
 from listening import Board, Listener
 from machinery import mosquitto, wait_until
 
+from jackpot.identity import software_version
 from jackpot.web import feed
 from jackpot.web.feed import MOST_CONSOLES, MOST_DISPLAYS, MOST_OF_ONE_ADDRESS, Feed
 
@@ -59,7 +60,7 @@ def test_a_subscriber_hears_everything_first_and_then_what_changes_and_nothing_t
     site, client = floor
     listener = listen(site)
     assert listener.response.headers["Content-Type"].startswith("text/event-stream")
-    assert listener.wait("hello").body["version"] == "0.1.0"
+    assert listener.wait("hello").body["version"] == software_version()
     meter = listener.wait("meter").body
     on_the_wire = client.wait("jackpots/main/meter")
     assert {key: meter[key] for key in on_the_wire if key != "as_of"} == {
