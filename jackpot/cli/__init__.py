@@ -12,6 +12,7 @@ from typing import Final
 import typer
 
 from jackpot.cli.refusals import sentence_of
+from jackpot.wire.private_api import UnsupportedVersionError, require_supported
 
 COMMANDS: Final = {
     "serve": ("serve", "serve"),
@@ -38,6 +39,9 @@ COMMANDS: Final = {
     "adjustment": ("operators", "adjustment_app"),
 }
 """Each command, the module it lives in, and its function or group there; a module is imported when it is asked for."""
+
+MQTT_COMMANDS: Final = {"serve", "demo", "doctor"}
+"""Commands that use MQTT: they refuse versions of its client that do not fit, before they import it."""
 
 
 def app_for(arguments: list[str]) -> typer.Typer:
@@ -73,9 +77,13 @@ def main() -> None:
 def run(arguments: list[str]) -> int:
     """Carry out one command; says its exit code."""
     try:
+        if MQTT_COMMANDS.intersection(arguments[:1]):
+            require_supported()
         outcome = app_for(arguments)(_or_help(arguments), standalone_mode=False)
     except typer.TyperException as error:
         return _refuse(error.format_message(), error.exit_code)
+    except UnsupportedVersionError as error:
+        return _refuse(str(error), 1)
     except (typer.Abort, KeyboardInterrupt):
         return _refuse("interrupted", 1)
     except BrokenPipeError:

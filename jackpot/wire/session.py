@@ -23,6 +23,7 @@ from paho.mqtt.client import Client as Paho
 from paho.mqtt.packettypes import PacketTypes
 from paho.mqtt.properties import Properties
 
+from jackpot.wire.private_api import paho_of
 from jackpot.wire.stream import REFUSED, Fate, Letter, Stream
 
 KEEPALIVE_SECONDS: Final = 10
@@ -189,7 +190,7 @@ class Session:
             **persistent,
         )
         self._connection += 1
-        self._paho = paho = client._client  # noqa: SLF001 - aiomqtt shows it to nobody
+        self._paho = paho = paho_of(client)
         is_mqtt_5 = self._address.version == MQTT_5
         self._stream = Stream(paho, is_mqtt_5=is_mqtt_5, connection=self._connection, on_letter=self._take)
         if is_mqtt_5:

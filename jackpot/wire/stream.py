@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import asyncio
 import ssl
-import time
 from collections import deque
 from collections.abc import Callable
 from functools import lru_cache, partial
@@ -18,6 +17,8 @@ from typing import Any, Final, NamedTuple
 
 import structlog
 from paho.mqtt.client import Client as Paho
+
+from jackpot.wire import private_api
 
 MOST_READ: Final = 1 << 16
 MOST_TOGETHER: Final = 32
@@ -73,7 +74,7 @@ class Stream:
         self._complained = False
         self.window = 0
         """How many unacknowledged messages the broker takes; 0: it has not said."""
-        paho._sock_recv = self._read_by_paho  # type: ignore[assignment,method-assign]  # noqa: SLF001 - the seam
+        private_api.replace_receive(paho, self._read_by_paho)
         paho.on_socket_open = partial(self._opened, paho.on_socket_open)
 
     # In.
@@ -116,7 +117,7 @@ class Stream:
 
     def _take(self, data: bytes) -> None:
         """Handle the packets that are complete, keep the rest."""
-        self._paho._last_bytes_received = time.monotonic()  # noqa: SLF001 - else paho would think it silent
+        private_api.note_received(self._paho)
         if self._unread:
             self._unread += data
             if len(self._unread) < self._wanted:
@@ -190,7 +191,7 @@ class Stream:
         """Say something, at least once; False where too much is unacknowledged already. Its fate is told, if asked."""
         if self._in_flight + len(self._held) >= MOST_QUEUED:
             return False
-        mid = self._paho._mid_generate()  # noqa: SLF001 - numbers are shared with what paho sends
+        mid = private_api.next_packet_id(self._paho)
         body = payload.encode() if isinstance(payload, str) else payload
         name = _named(topic)
         properties = b"\0" if self._is_mqtt_5 else b""
@@ -225,17 +226,7 @@ class Stream:
         together = b"".join(self._unsent)
         self._unsent.clear()
         is_writing = self._paho.want_write()  # then the loop writes as soon as the socket takes more, this included
-        self._paho._out_packet.append(  # noqa: SLF001 - paho's own way to queue would wake the loop for each
-            {
-                "command": PUBLISH,
-                "mid": 0,
-                "qos": 1,
-                "pos": 0,
-                "to_process": len(together),
-                "packet": together,
-                "info": None,
-            }
-        )
+        private_api.queue_bytes(self._paho, together)
         if not is_writing:
             self._paho.loop_write()
 
