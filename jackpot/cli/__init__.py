@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import sys
 from importlib import import_module
-from typing import Final
+from typing import Annotated, Final
 
 import typer
 
 from jackpot.cli.refusals import sentence_of
+from jackpot.identity import DISTRIBUTION, software_version
 from jackpot.wire.private_api import UnsupportedVersionError, require_supported
 
 COMMANDS: Final = {
@@ -40,6 +41,7 @@ COMMANDS: Final = {
 }
 """Each command, the module it lives in, and its function or group there; a module is imported when it is asked for."""
 
+VERSION: Final = "--version"
 MQTT_COMMANDS: Final = {"serve", "demo", "doctor"}
 """Commands that use MQTT: they refuse versions of its client that do not fit, before they import it."""
 
@@ -55,7 +57,8 @@ def app_for(arguments: list[str]) -> typer.Typer:
     )
     app.callback()(_always_a_group)
     asked = [name for name in arguments[:1] if name in COMMANDS]
-    for name in asked or COMMANDS:
+    everything = () if arguments == [VERSION] else COMMANDS
+    for name in asked or everything:
         module, attribute = COMMANDS[name]
         found = getattr(import_module(f"jackpot.cli.{module}"), attribute)
         if isinstance(found, typer.Typer):
@@ -65,7 +68,18 @@ def app_for(arguments: list[str]) -> typer.Typer:
     return app
 
 
-def _always_a_group() -> None:
+def _print_version(is_given: bool) -> None:
+    if is_given:
+        typer.echo(f"{DISTRIBUTION} {software_version()}")
+        raise typer.Exit
+
+
+def _always_a_group(
+    *,
+    _version: Annotated[
+        bool, typer.Option(VERSION, callback=_print_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+) -> None:
     """A progressive jackpot controller for casino table games."""
 
 
