@@ -13,6 +13,7 @@ import typer
 
 from jackpot.cli.refusals import sentence_of
 from jackpot.identity import DISTRIBUTION, software_version
+from jackpot.installation import InstallationError, require_own_packages
 from jackpot.wire.private_api import UnsupportedVersionError, require_supported
 
 COMMANDS: Final = {
@@ -91,12 +92,13 @@ def main() -> None:
 def run(arguments: list[str]) -> int:
     """Carry out one command; says its exit code."""
     try:
+        require_own_packages()
         if MQTT_COMMANDS.intersection(arguments[:1]):
             require_supported()
         outcome = app_for(arguments)(_or_help(arguments), standalone_mode=False)
     except typer.TyperException as error:
         return _refuse(error.format_message(), error.exit_code)
-    except UnsupportedVersionError as error:
+    except (InstallationError, UnsupportedVersionError) as error:
         return _refuse(str(error), 1)
     except (typer.Abort, KeyboardInterrupt):
         return _refuse("interrupted", 1)

@@ -18,7 +18,18 @@ from jackpot.cli import doctor as doctors
 from jackpot.cli import run
 from jackpot.store.database import Database
 
-PARTS = ["configuration", "timezone", "key", "store", "schema", "clock", "broker", "certificates", "webhook"]
+PARTS = [
+    "software",
+    "configuration",
+    "timezone",
+    "key",
+    "store",
+    "schema",
+    "clock",
+    "broker",
+    "certificates",
+    "webhook",
+]
 
 
 class Patient:
