@@ -144,6 +144,8 @@ class Session:
         self._early = []
         async with self._new_client() as client:
             _end_if_cancelled()
+            if paho_of(client).socket() is None:  # aiomqtt forgets a connection that is lost before it returns
+                raise aiomqtt.MqttError("the connection was lost as soon as it was made")
             self._client, self.connected = client, True
             log.info("broker connected", broker=self._address.shown, client=self._client_id)
             await self._on_connect()
