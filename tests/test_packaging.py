@@ -119,7 +119,7 @@ def test_the_version_and_the_calculator_work_from_another_folder(installed):
     assert "usage" in run(installed.python, "-m", "hardware_sim", "--help", cwd=installed.folder)
 
 
-def test_a_site_is_made_and_served_until_it_is_told_to_end(installed, tmp_path):
+def test_a_site_is_made_and_served_until_sigterm(installed, tmp_path):
     port = free_port()
     ports = {"JACKPOT_HTTP": f"127.0.0.1:{port}", "JACKPOT_EMBEDDED_PORT": str(free_port())}
     run(installed.bin / "jackpot", "init", "--broker", "embedded", "--tables", "2", cwd=tmp_path)
@@ -166,8 +166,8 @@ def wait_until_ready(address, serving, log):
 
 
 def test_the_demonstration_works_from_another_folder(installed):
-    said = installed.jackpot("demo", "--seconds", "2", "--speed", "40", "--tables", "2")
-    assert "The audit trail verifies" in said
+    output = installed.jackpot("demo", "--seconds", "2", "--speed", "40", "--tables", "2")
+    assert "The audit trail verifies" in output
 
 
 def test_a_package_of_the_same_name_installed_over_ours_is_named(installed):

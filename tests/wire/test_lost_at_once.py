@@ -28,7 +28,7 @@ def busy_loop(monkeypatch):
 
 @asynccontextmanager
 async def closing_the_first():
-    """A broker that closes its first connection behind the CONNACK; says its port and its accepted connections."""
+    """Run a broker that closes its first connection after the CONNACK; yield its port and the accepted connections."""
     accepted = []
 
     async def accept(reader, writer):

@@ -235,10 +235,10 @@ def test_a_private_attribute_of_another_kind_is_refused_by_name(monkeypatch, nam
 def test_commands_that_use_mqtt_refuse_a_version_that_does_not_fit(install, capsys, command) -> None:
     install(paho_mqtt="2.1.0")
     assert run(command) == 1
-    said = capsys.readouterr()
-    assert not said.out
+    output = capsys.readouterr()
+    assert not output.out
     assert re.fullmatch(
-        r"jackpot: paho-mqtt 2\.1\.0 is installed, but .* run pip install paho-mqtt==2\.2\.0 .*\n", said.err
+        r"jackpot: paho-mqtt 2\.1\.0 is installed, but .* run pip install paho-mqtt==2\.2\.0 .*\n", output.err
     )
 
 
