@@ -3,13 +3,16 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test bench clean
+.PHONY: demo test test-pythons bench clean
 
 demo: $(VENV)/.installed
 	@$(BIN)/jackpot demo
 
 test: $(VENV)/.installed-test
 	$(BIN)/python -m pytest -n 2 --dist worksteal
+
+test-pythons:
+	.ci/test-pythons
 
 bench: $(VENV)/.installed-test
 	$(BIN)/python bench/evaluator.py
@@ -28,4 +31,4 @@ $(VENV)/.installed-test: $(BIN)/python pyproject.toml constraints.txt
 	@touch $@ $(VENV)/.installed
 
 clean:
-	rm -rf $(VENV) build *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) .venv-3.* build *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis

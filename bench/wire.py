@@ -35,6 +35,7 @@ from rich.console import Console
 from rich.table import Table
 
 from jackpot.wire.embedded_broker import embedded, free_port
+from jackpot.wire.private_api import paho_of
 
 HERE = Path(__file__).parent
 SITE = "bench"
@@ -316,7 +317,7 @@ async def aiomqtt_echo(port: int) -> None:
     client = aiomqtt.Client(
         "127.0.0.1", port, identifier="aiomqtt-echo", max_inflight_messages=0, socket_options=[NO_DELAY]
     )  # fmt: skip
-    paho = client._client  # noqa: SLF001 - aiomqtt shows it to nobody
+    paho = paho_of(client)
 
     def heard(_client: Any, _userdata: Any, message: Any) -> None:
         topic, body = lamp_for(message.topic.encode(), message.payload)

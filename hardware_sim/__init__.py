@@ -1,5 +1,6 @@
 """Pads, dealer terminals and displays as real MQTT clients; nothing here is imported by the controller."""
 
+import hardware_sim.own_rules  # noqa: F401 - before anything imports rules
 from hardware_sim.books import Books, BooksError, Reconciliation, read_books, read_books_file
 from hardware_sim.connection import AddressError, Broker
 from hardware_sim.faults import Fault, FaultError, Faults

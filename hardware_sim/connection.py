@@ -21,6 +21,7 @@ from paho.mqtt.client import MQTT_ERR_SUCCESS
 from paho.mqtt.client import Client as Paho
 
 from hardware_sim.messages import encoded
+from hardware_sim.private_api import paho_of
 
 KEEPALIVE_SECONDS: Final = 10
 CONNECT_SECONDS: Final = 10
@@ -150,7 +151,7 @@ class Connection:
 
     @property
     def _paho(self) -> Paho | None:
-        return self._client._client if self._client is not None else None  # noqa: SLF001 - the seam described above
+        return paho_of(self._client) if self._client is not None else None
 
     async def _run(self) -> None:
         wait = FIRST_WAIT_SECONDS
@@ -196,7 +197,7 @@ class Connection:
             tls_context=self._broker.tls_context(),
             socket_options=[(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)],
         )
-        client._client.on_message = self._arrived  # noqa: SLF001 - the seam described above
+        paho_of(client).on_message = self._arrived
         return client
 
     def _arrived(self, _client: Any, _userdata: Any, message: Any) -> None:  # noqa: ANN401 - paho's callback

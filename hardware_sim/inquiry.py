@@ -74,7 +74,7 @@ async def _page(config: Path, command: list[str], before: int | None) -> list[Ro
     if before is not None:
         words += ["--before", str(before)]
     asked = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "jackpot", *words, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE
+        sys.executable, "-P", "-m", "jackpot", *words, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE
     )
     try:
         out, problem = await asked.communicate()

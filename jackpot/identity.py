@@ -1,38 +1,47 @@
-"""Which software and which process this is, so that the audit trail and the lease can name them."""
+"""The identity of the software and of the process, as the audit trail and the lease record them."""
 
 from __future__ import annotations
 
 import os
 import socket
+from collections.abc import Iterator
 from hashlib import sha256
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from typing import Final
 
-import jackpot
-import migrations
-import rules
+DISTRIBUTION: Final = "jackpot-controller"
+PACKAGES: Final = ("jackpot", "migrations", "rules")
+"""What the controller consists of; the simulator is no part of it."""
+INSTALLED: Final = Path(__file__).parent.parent
+"""The folder that holds the packages."""
 
 
 def software_version() -> str:
-    """The installed version."""
+    """Return the installed version."""
     try:
-        return version("jackpot-controller")
+        return version(DISTRIBUTION)
     except PackageNotFoundError:
         return "unknown"
 
 
-def software_digest() -> str:
-    """The hash of all source files, with their names, in order."""
+def software_digest(root: Path = INSTALLED) -> str:
+    """Return the hash of all files of the packages in this folder (sources, templates, scripts, styles and data)."""
     digest = sha256()
-    for package in (jackpot, migrations, rules):
-        root = Path(str(package.__file__)).parent
-        for path in sorted(root.rglob("*")):
-            if path.suffix in (".py", ".toml", ".txt"):
-                content = path.read_bytes()
-                digest.update(f"{package.__name__}/{path.relative_to(root)} {len(content)}\n".encode() + content)
+    for name, path in sorted(_files(root)):
+        content = path.read_bytes()
+        digest.update(f"{name} {len(content)}\n".encode() + content)
     return digest.hexdigest()
 
 
+def _files(root: Path) -> Iterator[tuple[str, Path]]:
+    """The packages' files by name, without what Python compiles from them."""
+    for package in PACKAGES:
+        for path in (root / package).rglob("*"):
+            if "__pycache__" not in path.parts and path.is_file():
+                yield path.relative_to(root).as_posix(), path
+
+
 def owner() -> str:
-    """Who owns what this process writes."""
+    """Return the name under which this process owns what it writes."""
     return f"{socket.gethostname()}:{os.getpid()}"

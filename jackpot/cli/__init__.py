@@ -7,11 +7,14 @@ from __future__ import annotations
 
 import sys
 from importlib import import_module
-from typing import Final
+from typing import Annotated, Final
 
 import typer
 
 from jackpot.cli.exit_codes import sentence_of
+from jackpot.identity import DISTRIBUTION, software_version
+from jackpot.installation import InstallationError, require_own_packages
+from jackpot.wire.private_api import UnsupportedVersionError, require_supported
 
 COMMANDS: Final = {
     "serve": ("serve", "serve"),
@@ -39,6 +42,10 @@ COMMANDS: Final = {
 }
 """Each command, the module it lives in, and its function or group there; a module is imported when it is asked for."""
 
+VERSION: Final = "--version"
+MQTT_COMMANDS: Final = {"serve", "demo", "doctor"}
+"""Commands that use MQTT: they refuse versions of its client that do not fit, before they import it."""
+
 
 def app_for(arguments: list[str]) -> typer.Typer:
     """The command line with the one command that is asked for, or with all of them."""
@@ -51,7 +58,8 @@ def app_for(arguments: list[str]) -> typer.Typer:
     )
     app.callback()(_always_a_group)
     asked = [name for name in arguments[:1] if name in COMMANDS]
-    for name in asked or COMMANDS:
+    everything = () if arguments == [VERSION] else COMMANDS
+    for name in asked or everything:
         module, attribute = COMMANDS[name]
         found = getattr(import_module(f"jackpot.cli.{module}"), attribute)
         if isinstance(found, typer.Typer):
@@ -61,7 +69,18 @@ def app_for(arguments: list[str]) -> typer.Typer:
     return app
 
 
-def _always_a_group() -> None:
+def _print_version(is_given: bool) -> None:
+    if is_given:
+        typer.echo(f"{DISTRIBUTION} {software_version()}")
+        raise typer.Exit
+
+
+def _always_a_group(
+    *,
+    _version: Annotated[
+        bool, typer.Option(VERSION, callback=_print_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+) -> None:
     """A progressive jackpot controller for casino table games."""
 
 
@@ -73,9 +92,14 @@ def main() -> None:
 def run(arguments: list[str]) -> int:
     """Carry out one command; says its exit code."""
     try:
+        require_own_packages()
+        if MQTT_COMMANDS.intersection(arguments[:1]):
+            require_supported()
         outcome = app_for(arguments)(_or_help(arguments), standalone_mode=False)
     except typer.TyperException as error:
         return _refuse(error.format_message(), error.exit_code)
+    except (InstallationError, UnsupportedVersionError) as error:
+        return _refuse(str(error), 1)
     except (typer.Abort, KeyboardInterrupt):
         return _refuse("interrupted", 1)
     except BrokenPipeError:

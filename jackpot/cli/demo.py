@@ -201,7 +201,7 @@ def daemon(tables: int) -> Iterator[Daemon]:
         own = {"JACKPOT_EMBEDDED_PORT": str(broker), "JACKPOT_HTTP": f"127.0.0.1:{http}"}
         with (folder / "serve.log").open("wb") as log:
             serving = subprocess.Popen(  # noqa: S603 - our own
-                [sys.executable, "-m", "jackpot", "serve", "--config", str(config)],
+                [sys.executable, "-P", "-m", "jackpot", "serve", "--config", str(config)],
                 cwd=folder, env={**os.environ, **own}, stderr=log, start_new_session=True,
                 preexec_fn=die_with_parent,  # noqa: PLW1509 - it starts before any thread does
             )  # fmt: skip
@@ -290,7 +290,7 @@ def _wait_until_serving(serving: subprocess.Popen[bytes], log: Path) -> None:
 
 def _jackpot(config: Path, *arguments: str) -> Any:  # noqa: ANN401 - JSON
     """What one of our commands answers, asked as anybody would."""
-    command = [sys.executable, "-m", "jackpot", *arguments, "--config", str(config), "--json"]
+    command = [sys.executable, "-P", "-m", "jackpot", *arguments, "--config", str(config), "--json"]
     done = subprocess.run(command, cwd=config.parent, capture_output=True, text=True, check=False)  # noqa: S603 - our own
     if done.returncode:
         raise StoreError(done.stderr.strip().removeprefix("jackpot: "))

@@ -11,6 +11,7 @@ import stat
 from collections.abc import Callable, Iterator
 from contextlib import closing, suppress
 from datetime import UTC, datetime
+from importlib.metadata import version
 from pathlib import Path
 from typing import Final, Literal, NamedTuple
 from zoneinfo import ZoneInfo
@@ -22,6 +23,7 @@ from sqlalchemy import func, select, text
 from jackpot import settings
 from jackpot.cli.output import AsJson, console, print_json, table
 from jackpot.cli.site_context import DEFAULT_CONFIG, ConfigFile, Opened, require_file
+from jackpot.identity import DISTRIBUTION, INSTALLED, software_version
 from jackpot.notify.webhook import HookError, Webhook
 from jackpot.settings import EMBEDDED, Settings, SettingsError
 from jackpot.store import schema, tables
@@ -29,6 +31,7 @@ from jackpot.store.database import Database, shown
 from jackpot.store.errors import StoreError, WrongSchema
 from jackpot.wire.embedded_broker import BrokerError, program
 from jackpot.wire.mqtt_session import Address, AddressError
+from jackpot.wire.private_api import SUPPORTED
 
 State = Literal["ok", "warning", "wrong"]
 
@@ -49,7 +52,7 @@ class Finding(NamedTuple):
 
 
 def doctor(*, config: ConfigFile = DEFAULT_CONFIG, as_json: AsJson = False) -> int:
-    """Check configuration, key, store, schema, clock, broker, certificates and webhook; exit 1 if one is wrong."""
+    """Check software, configuration, key, store, clock, broker, certificates and webhook; exit 1 if one is wrong."""
     findings = list(_findings(config))
     wrong = any(finding.state == "wrong" for finding in findings)
     if as_json:
@@ -60,6 +63,7 @@ def doctor(*, config: ConfigFile = DEFAULT_CONFIG, as_json: AsJson = False) -> i
 
 
 def _findings(config: Path) -> Iterator[Finding]:
+    yield _software()
     try:
         chosen = settings.read(config)
     except SettingsError as error:
@@ -72,6 +76,12 @@ def _findings(config: Path) -> Iterator[Finding]:
     yield _broker(chosen)
     yield from _certificates(chosen)
     yield _webhook(chosen)
+
+
+def _software() -> Finding:
+    """The versions that were checked when the command started; others are refused before anything is looked at."""
+    clients = " and ".join(f"{each.package} {version(each.package)}" for each in SUPPORTED)
+    return Finding("software", "ok", f"{DISTRIBUTION} {software_version()} in {INSTALLED}, with {clients}")
 
 
 def _zone(chosen: Settings) -> Finding:

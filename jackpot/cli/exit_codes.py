@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import sys
 
-from rules.errors import RulesError
-
 BAD_INPUT = 2
 WENT_WRONG = 1
 _CODES = {
+    "rules.errors:RulesError": BAD_INPUT,
     "jackpot.calculator.requests:RequestError": BAD_INPUT,
     "jackpot.settings:SettingsError": BAD_INPUT,
     "jackpot.store.errors:StoreError": WENT_WRONG,
@@ -24,8 +23,6 @@ _CODES = {
 
 def sentence_of(error: Exception) -> tuple[str, int] | None:
     """The sentence and the exit code of an error that is for people; None for a fault of the program."""
-    if isinstance(error, RulesError):
-        return str(error), BAD_INPUT
     if isinstance(error, OSError):
         where = f"{error.filename}: " if error.filename else ""
         return f"{where}{error.strerror or error}", WENT_WRONG

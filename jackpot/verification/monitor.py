@@ -124,7 +124,7 @@ class VerificationMonitor:
 async def _beside(order: Order) -> AsyncIterator[Process]:
     """A process that carries out an order, and ends when nobody waits for it any more."""
     process = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "jackpot.verification.verifier_process", stdin=PIPE, stdout=PIPE
+        sys.executable, "-P", "-m", "jackpot.verification.verifier_process", stdin=PIPE, stdout=PIPE
     )
     if process.stdin is None:
         raise AssertionError("it is a pipe")

@@ -24,6 +24,7 @@ from paho.mqtt.packettypes import PacketTypes
 from paho.mqtt.properties import Properties
 
 from jackpot.wire.mqtt_transport import REFUSED, DeliveryCallback, MqttTransport, ReceivedMessage
+from jackpot.wire.private_api import paho_of
 
 KEEPALIVE_SECONDS: Final = 10
 CONNECT_SECONDS: Final = 10
@@ -143,6 +144,8 @@ class MqttSession:
         self._early = []
         async with self._new_client() as client:
             _raise_if_cancelled()
+            if paho_of(client).socket() is None:  # aiomqtt forgets a connection that is lost before it returns
+                raise aiomqtt.MqttError("the connection was lost as soon as it was made")
             self._client, self.connected = client, True
             log.info("broker connected", broker=self._address.shown, client=self._client_id)
             await self._on_connect()
@@ -189,7 +192,7 @@ class MqttSession:
             **persistent,
         )
         self._connection += 1
-        self._paho = paho = client._client  # noqa: SLF001 - aiomqtt does not expose it
+        self._paho = paho = paho_of(client)
         is_mqtt_5 = self._address.version == MQTT_5
         self._transport = MqttTransport(paho, is_mqtt_5=is_mqtt_5, connection=self._connection, on_message=self._take)
         if is_mqtt_5:

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import asyncio
 import ssl
-import time
 from collections import deque
 from collections.abc import Callable
 from functools import lru_cache, partial
@@ -19,6 +18,8 @@ from typing import Any, Final, NamedTuple
 
 import structlog
 from paho.mqtt.client import Client as Paho
+
+from jackpot.wire import private_api
 
 MAX_READ: Final = 1 << 16
 MAX_PACKETS_PER_WRITE: Final = 32
@@ -76,7 +77,7 @@ class MqttTransport:
         self._logged_refusal = False
         self.window = 0
         """How many unacknowledged messages the broker takes; 0 if it has not said."""
-        paho._sock_recv = self._read_by_paho  # type: ignore[assignment,method-assign]  # noqa: SLF001 - the seam
+        private_api.replace_receive(paho, self._read_by_paho)
         paho.on_socket_open = partial(self._opened, paho.on_socket_open)
 
     # Receiving.
@@ -119,7 +120,7 @@ class MqttTransport:
 
     def _take(self, data: bytes) -> None:
         """Handle the complete packets, keep the rest."""
-        self._paho._last_bytes_received = time.monotonic()  # noqa: SLF001 - else paho would time out the connection
+        private_api.note_received(self._paho)
         if self._unread:
             self._unread += data
             if len(self._unread) < self._wanted:
@@ -195,7 +196,7 @@ class MqttTransport:
         """Publish at QoS 1; return False if too many messages are unacknowledged already."""
         if self._in_flight + len(self._beyond_window) >= MAX_QUEUED:
             return False
-        mid = self._paho._mid_generate()  # noqa: SLF001 - packet ids are shared with paho
+        mid = private_api.next_packet_id(self._paho)
         body = payload.encode() if isinstance(payload, str) else payload
         name = _named(topic)
         properties = b"\0" if self._is_mqtt_5 else b""
@@ -230,17 +231,7 @@ class MqttTransport:
         together = b"".join(self._unsent)
         self._unsent.clear()
         is_writing = self._paho.want_write()  # then the loop writes this too, as soon as the socket takes more
-        self._paho._out_packet.append(  # noqa: SLF001 - paho's own queue would wake the loop for each packet
-            {
-                "command": PUBLISH,
-                "mid": 0,
-                "qos": 1,
-                "pos": 0,
-                "to_process": len(together),
-                "packet": together,
-                "info": None,
-            }
-        )
+        private_api.queue_bytes(self._paho, together)
         if not is_writing:
             self._paho.loop_write()
 

@@ -14,7 +14,18 @@ from tests.support.certificates import tls_broker
 from tests.support.daemon import mosquitto
 from tests.support.webhook_receiver import SECRET, receiving
 
-PARTS = ["configuration", "timezone", "key", "store", "schema", "clock", "broker", "certificates", "webhook"]
+PARTS = [
+    "software",
+    "configuration",
+    "timezone",
+    "key",
+    "store",
+    "schema",
+    "clock",
+    "broker",
+    "certificates",
+    "webhook",
+]
 
 
 class Patient:

@@ -261,7 +261,7 @@ def test_it_ends_when_its_daemon_is_killed():
     program = f"""
 import json, subprocess, sys
 command = [sys.executable, "-m", "jackpot.verification.verifier_process"]
-    beside = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+beside = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
 beside.stdin.write(json.dumps({order._asdict()!r}).encode() + b"\\n")
 beside.stdin.flush()
 assert b"failed" in beside.stdout.readline()

@@ -7,6 +7,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from jackpot.identity import software_version
 from jackpot.web.formatting import money
 from tests.support.browser import serious_findings, wait_for
 from tests.support.daemon import Client, Site, wait_until
@@ -332,7 +333,8 @@ def test_a_value_that_nothing_explains_is_not_shown_until_a_record_does(shared_f
         meters = [{**METER, "seq": seq, "amount_cents": cents, "fall": fall} for seq, cents, fall in next(fed, [])]
         for meter in meters:
             meter["fall"] = meter["fall"] and {"reason": "void", "seq": meter["fall"]}
-        told = [("hello", {"as_of": METER["as_of"], "version": "0.1.0"}), *(("meter", meter) for meter in meters)]
+        hello = {"as_of": METER["as_of"], "version": software_version()}
+        told = [("hello", hello), *(("meter", meter) for meter in meters)]
         body = "".join(f"event: {kind}\ndata: {json.dumps({'name': kind, 'body': one})}\n\n" for kind, one in told)
         route.fulfill(content_type="text/event-stream", body=f"retry: 1500\n{body}")
 

@@ -11,6 +11,7 @@ import urllib.request
 
 import pytest
 
+from jackpot.identity import software_version
 from jackpot.web import sse
 from jackpot.web.sse import MAX_CONSOLES, MAX_DISPLAYS, MAX_OF_ONE_ADDRESS, Feed
 from tests.support import postgres
@@ -59,7 +60,7 @@ def test_a_subscriber_hears_everything_first_and_then_what_changes_and_nothing_t
     site, client = floor
     listener = listen(site)
     assert listener.response.headers["Content-Type"].startswith("text/event-stream")
-    assert listener.wait("hello").body["version"] == "0.1.0"
+    assert listener.wait("hello").body["version"] == software_version()
     meter = listener.wait("meter").body
     on_the_wire = client.wait("jackpots/main/meter")
     assert {key: meter[key] for key in on_the_wire if key != "as_of"} == {

@@ -1,0 +1,78 @@
+"""The software's identity: the digest covers every file that the controller consists of, and nothing else."""
+
+import shutil
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from jackpot.cli import run
+from jackpot.identity import PACKAGES, software_digest, software_version
+
+ROOT = Path(__file__).parent.parent
+IN_THE_DIGEST = [
+    "jackpot/app.py",
+    "jackpot/web/templates/display.html",
+    "jackpot/web/templates/numerals.svg",
+    "jackpot/web/static/display.js",
+    "jackpot/web/static/display.css",
+    "jackpot/web/static/icon.svg",
+    "migrations/env.py",
+    "migrations/script.py.mako",
+    "rules/register/canberra-poker-2016.toml",
+    "rules/register/numbers/canberra-poker-2016.txt",
+]
+
+
+@pytest.fixture(scope="module")
+def copied(tmp_path_factory):
+    root = tmp_path_factory.mktemp("copied")
+    for package in (*PACKAGES, "hardware_sim"):
+        shutil.copytree(ROOT / package, root / package, ignore=shutil.ignore_patterns("__pycache__"))
+    return root
+
+
+def test_a_copy_elsewhere_has_the_same_digest(copied):
+    assert software_digest(copied) == software_digest()
+
+
+@pytest.mark.parametrize("name", IN_THE_DIGEST)
+def test_one_changed_byte_changes_the_digest(copied, name):
+    before = software_digest(copied)
+    path = copied / name
+    content = path.read_bytes()
+    path.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
+    try:
+        assert software_digest(copied) != before
+    finally:
+        path.write_bytes(content)
+    assert software_digest(copied) == before
+
+
+def test_a_renamed_and_an_additional_file_change_the_digest(copied):
+    before = software_digest(copied)
+    page = copied / "jackpot/web/templates/display.html"
+    renamed = page.rename(page.with_name("displays.html"))
+    after = software_digest(copied)
+    renamed.rename(page)
+    (copied / "rules/additional.txt").touch()
+    assert len({before, after, software_digest(copied)}) == 3
+    (copied / "rules/additional.txt").unlink()
+    assert software_digest(copied) == before
+
+
+def test_compiled_files_and_the_simulator_do_not_count(copied):
+    before = software_digest(copied)
+    for package in ("jackpot", "jackpot/core", "rules"):
+        compiled = copied / package / "__pycache__"
+        compiled.mkdir()
+        (compiled / "app.cpython-311.pyc").write_bytes(b"compiled")
+    (copied / "hardware_sim/__init__.py").write_text("")
+    assert software_digest(copied) == before
+
+
+@pytest.mark.parametrize("arguments", [["--version"], ["--version", "serve"]])
+def test_the_command_line_shows_the_version(arguments, capsys):
+    assert run(arguments) == 0
+    assert capsys.readouterr().out == f"jackpot-controller {software_version()}\n"
+    assert software_version() == tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
