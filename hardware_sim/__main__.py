@@ -12,15 +12,15 @@ from typing import Final, NoReturn
 from rich.console import Console
 
 from hardware_sim import view
-from hardware_sim.books import Books, BooksError, read_books_file
-from hardware_sim.connection import AddressError, Broker
+from hardware_sim.connection import Broker, BrokerAddressError
+from hardware_sim.controller_books import found_config, read_controller_books
 from hardware_sim.faults import FaultError, Faults
 from hardware_sim.floor import Floor, FloorError
-from hardware_sim.inquiry import ask_books, found_config
-from hardware_sim.operator import COMES_SECONDS, Operator, OperatorError
+from hardware_sim.reconciliation import Books, BooksError, read_books_file
 from hardware_sim.shoe import Rig, RigError, Shoe
-from hardware_sim.stage import Programme, ended_by_signals, new_screen, show
-from hardware_sim.tempo import Tempo
+from hardware_sim.supervisor import COMES_SECONDS, Supervisor, SupervisorError
+from hardware_sim.terminal import PlayOptions, ended_by_signals, new_screen, show
+from hardware_sim.timing import Timing
 
 EQUAL: Final = 0
 DIFFERENT: Final = 1
@@ -74,7 +74,7 @@ def main() -> None:
     said = options().parse_args()
     try:
         sys.exit(asyncio.run(_run(said)))
-    except (AddressError, BooksError, FaultError, FloorError, OperatorError, RigError) as problem:
+    except (BrokerAddressError, BooksError, FaultError, FloorError, SupervisorError, RigError) as problem:
         sys.stderr.write(f"{problem}\n")
         sys.exit(FAILED)
     except KeyboardInterrupt:
@@ -82,17 +82,17 @@ def main() -> None:
         sys.exit(FAILED)
 
 
-def _operator(said: argparse.Namespace) -> Operator | None:
+def _operator(said: argparse.Namespace) -> Supervisor | None:
     if said.speed <= 0:
         raise FloorError("the speed must be above 0")
     if said.console is None:
         return None
     if not said.token:
-        raise OperatorError("--console needs a supervisor's token, by --token or JACKPOT_TOKEN")
-    return Operator(said.console, said.token, Tempo(said.speed).seconds(COMES_SECONDS))
+        raise SupervisorError("--console needs a supervisor's token, by --token or JACKPOT_TOKEN")
+    return Supervisor(said.console, said.token, Timing(said.speed).seconds(COMES_SECONDS))
 
 
-def _floor(said: argparse.Namespace, operator: Operator | None) -> Floor:
+def _floor(said: argparse.Namespace, supervisor: Supervisor | None) -> Floor:
     if said.tables < 1:
         raise FloorError("a floor has at least one table")
     return Floor(
@@ -106,27 +106,27 @@ def _floor(said: argparse.Namespace, operator: Operator | None) -> Floor:
         seed=said.seed,
         shoe=Shoe(said.seed, [Rig.parse(text) for text in said.rig]),
         faults=Faults.parse(said.faults, seed=said.seed),
-        supervisor=operator.confirm if operator else None,
-        resume=operator.resume if operator else None,
+        supervisor=supervisor.confirm if supervisor else None,
+        resume=supervisor.resume if supervisor else None,
     )
 
 
 async def _run(said: argparse.Namespace) -> int:
-    operator = _operator(said)
-    floor = _floor(said, operator)
-    if operator is not None:
-        await operator.require_role()
+    supervisor = _operator(said)
+    floor = _floor(said, supervisor)
+    if supervisor is not None:
+        await supervisor.require_role()
     screen = new_screen()
     ended = asyncio.Event()
     with ended_by_signals(ended, floor):
         async with floor:
             await _meet_the_controller(floor, screen)
             title = f" {said.site} · {said.jackpot} · speed {said.speed:g} "
-            await show(floor, screen, Programme(title, said.rounds, said.seconds, ended))
+            await show(floor, screen, PlayOptions(title, said.rounds, said.seconds, ended))
     for told in view.waiting(floor.snapshot()):
         screen.print(f"{told}: it still waits for a supervisor.", soft_wrap=True)
-    if operator is not None and operator.problem:
-        screen.print(f"The supervisor's last act failed: {operator.problem}", soft_wrap=True, markup=False)
+    if supervisor is not None and supervisor.problem:
+        screen.print(f"The supervisor's last act failed: {supervisor.problem}", soft_wrap=True, markup=False)
     if not floor.played:
         why = "it was stopped before one was opened" if ended.is_set() else "no controller opened one in time"
         raise FloorError(f"no round was played: {why}")
@@ -138,7 +138,7 @@ async def _run(said: argparse.Namespace) -> int:
 async def _meet_the_controller(floor: Floor, screen: Console) -> None:
     """Wait a moment for every table's state; a controller may also come later, a table that it does not know not."""
     missing = await floor.missing_tables(CONTROLLER_SECONDS)
-    if len(missing) == len(floor.felts):
+    if len(missing) == len(floor.tables):
         screen.print("No controller has spoken yet; the tables wait for it.")
     elif missing:
         raise FloorError(f"the controller does not know {', '.join(missing)}: ask for fewer tables, or add them")
@@ -148,7 +148,7 @@ async def _books(floor: Floor, said: argparse.Namespace) -> Books | None:
     if said.books is not None:
         return read_books_file(said.books)
     config = said.config or found_config(said.site)
-    return None if config is None else await ask_books(config, said.jackpot, floor.played)
+    return None if config is None else await read_controller_books(config, said.jackpot, floor.played)
 
 
 if __name__ == "__main__":

@@ -20,17 +20,17 @@ import aiomqtt
 from paho.mqtt.client import MQTT_ERR_SUCCESS
 from paho.mqtt.client import Client as Paho
 
-from hardware_sim.messages import encoded
+from hardware_sim.messages import encode
 
 KEEPALIVE_SECONDS: Final = 10
 CONNECT_SECONDS: Final = 10
 FIRST_WAIT_SECONDS: Final = 0.1
-LONGEST_WAIT_SECONDS: Final = 5.0
+MAX_WAIT_SECONDS: Final = 5.0
 CUT_SECONDS: Final = 0.01
-ONLINE: Final = encoded({"state": "online"})
-OFFLINE: Final = encoded({"state": "offline"})
+ONLINE: Final = encode({"state": "online"})
+OFFLINE: Final = encode({"state": "offline"})
 
-Heard = Callable[[str, bytes], None]
+MessageCallback = Callable[[str, bytes], None]
 
 _log: Final = logging.getLogger("hardware_sim")
 _log.addHandler(logging.NullHandler())
@@ -38,7 +38,7 @@ _log.propagate = False
 """Connections break here on purpose; `Connection.problem` keeps the last reason."""
 
 
-class AddressError(ValueError):
+class BrokerAddressError(ValueError):
     """A broker's address that is not understood."""
 
 
@@ -61,14 +61,16 @@ class Broker(NamedTuple):
         try:
             port = parts.port or ports[parts.scheme]
         except (KeyError, ValueError):
-            raise AddressError("the broker's address is not understood: write mqtt://host:1883 or mqtts://…") from None
+            raise BrokerAddressError(
+                "the broker's address is not understood: write mqtt://host:1883 or mqtts://…"
+            ) from None
         if not parts.hostname:
-            raise AddressError("the broker's address names no host: write mqtt://host:1883")
+            raise BrokerAddressError("the broker's address names no host: write mqtt://host:1883")
         name = unquote(parts.username) if parts.username else None
         word = unquote(parts.password) if parts.password else None
         broker = cls(parts.hostname, port, name, word, parts.scheme == "mqtts", ca_file)
         if ca_file is not None and not broker.tls:
-            raise AddressError("a CA file is for a broker with TLS: write mqtts://host:8883")
+            raise BrokerAddressError("a CA file is for a broker with TLS: write mqtts://host:8883")
         broker.tls_context()
         return broker
 
@@ -80,13 +82,13 @@ class Broker(NamedTuple):
             return ssl.create_default_context(cafile=self.ca_file)
         except OSError as error:
             why = "it holds no certificate" if isinstance(error, ssl.SSLError) else error.strerror
-            raise AddressError(f"the CA file {self.ca_file} cannot be used: {why}") from None
+            raise BrokerAddressError(f"the CA file {self.ca_file} cannot be used: {why}") from None
 
     def __str__(self) -> str:
         return f"{'mqtts' if self.tls else 'mqtt'}://{self.host}:{self.port}"
 
 
-class Connection:
+class DeviceConnection:
     """One client id at the broker, connected again whenever it breaks."""
 
     def __init__(  # noqa: PLR0913 - one argument for each thing a connection is made of
@@ -96,7 +98,7 @@ class Connection:
         *,
         status_topic: str,
         topics: list[str],
-        on_message: Heard,
+        on_message: MessageCallback,
         on_connect: Callable[[], None],
     ) -> None:
         self._broker = broker
@@ -166,7 +168,7 @@ class Connection:
             self._client = None
             away = self._away_until - asyncio.get_running_loop().time()
             await asyncio.sleep(max(away, random.uniform(wait / 2, wait)))  # noqa: S311 - spreads reconnects
-            wait = min(2 * wait, LONGEST_WAIT_SECONDS)
+            wait = min(2 * wait, MAX_WAIT_SECONDS)
 
     async def _once(self) -> None:
         async with self._new_client() as client:

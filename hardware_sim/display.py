@@ -5,32 +5,41 @@ from __future__ import annotations
 import asyncio
 from typing import Final
 
-from hardware_sim.connection import Connection
-from hardware_sim.messages import NO_MARK, Mark, Meter, Win, encoded, read_controller, read_meter, read_win
-from hardware_sim.setting import Setting
+from hardware_sim.connection import DeviceConnection
+from hardware_sim.device_context import DeviceContext
+from hardware_sim.messages import (
+    NO_POSITION,
+    MessagePosition,
+    ReceivedMeter,
+    ReceivedWin,
+    encode,
+    read_controller,
+    read_meter,
+    read_win,
+)
 
 SILENCE_SECONDS: Final = 15.0
 KEPT_WINS: Final = 1_000
 
 
-class Display:
+class SimulatedDisplay:
     """One display as a real MQTT client."""
 
-    def __init__(self, name: str, setting: Setting) -> None:
-        topics, jackpot = setting.topics, setting.jackpot
+    def __init__(self, name: str, context: DeviceContext) -> None:
+        topics, jackpot = context.topics, context.jackpot
         self.name = name
-        self.wins: dict[str, Win] = {}
+        self.wins: dict[str, ReceivedWin] = {}
         self.won = 0
         self._jackpot = jackpot
-        self._meter: Meter | None = None
+        self._meter: ReceivedMeter | None = None
         self._heard_at = 0.0
-        self._mark: Mark = NO_MARK
+        self._position: MessagePosition = NO_POSITION
         self._epoch = -1
         self._controller_is_there = True
         self._topics = {kind: topics.jackpot(jackpot, kind) for kind in ("meter", "wins", "controller")}
         self._shown_topic = topics.display(name, "shown")
-        self.connection = Connection(
-            setting.broker,
+        self.connection = DeviceConnection(
+            context.broker,
             f"{topics.site}-{name}",
             status_topic=topics.display(name, "status"),
             topics=list(self._topics.values()),
@@ -39,7 +48,7 @@ class Display:
         )
 
     @property
-    def shown(self) -> Meter | None:
+    def shown(self) -> ReceivedMeter | None:
         """What it shows; None is "unavailable", never a stale figure as if it were live."""
         silent = asyncio.get_running_loop().time() - self._heard_at > SILENCE_SECONDS
         return None if silent or not self._controller_is_there else self._meter
@@ -50,7 +59,7 @@ class Display:
 
     def power_cycle(self) -> None:
         """Lose the power and forget everything."""
-        self._meter, self._mark, self._epoch, self._controller_is_there = None, NO_MARK, -1, True
+        self._meter, self._position, self._epoch, self._controller_is_there = None, NO_POSITION, -1, True
         self.connection.cut(away_seconds=1.0)
 
     def _hear(self, topic: str, payload: bytes) -> None:
@@ -63,16 +72,16 @@ class Display:
             if said is not None and said.epoch >= self._epoch:
                 self._epoch, self._controller_is_there = said.epoch, said.online
 
-    def _hear_meter(self, meter: Meter | None) -> None:
-        if meter is None or meter.mark < self._mark:
+    def _hear_meter(self, meter: ReceivedMeter | None) -> None:
+        if meter is None or meter.position < self._position:
             return
-        if meter.mark.epoch > self._epoch:
-            self._epoch, self._controller_is_there = meter.mark.epoch, True
-        self._meter, self._mark = meter, meter.mark
+        if meter.position.epoch > self._epoch:
+            self._epoch, self._controller_is_there = meter.position.epoch, True
+        self._meter, self._position = meter, meter.position
         self._heard_at = asyncio.get_running_loop().time()
         self._show()
 
-    def _hear_win(self, win: Win | None) -> None:
+    def _hear_win(self, win: ReceivedWin | None) -> None:
         """Celebrate each win once; what comes later under the same id is its confirmation or correction."""
         if win is None or (win.win_id in self.wins and self.wins[win.win_id].status == win.status):
             return
@@ -84,5 +93,5 @@ class Display:
     def _show(self) -> None:
         meter = self.shown
         if meter is not None:
-            shown = {"jackpot": self._jackpot, "amount_cents": meter.amount_cents, **meter.mark._asdict()}
-            self.connection.publish(self._shown_topic, encoded(shown))
+            shown = {"jackpot": self._jackpot, "amount_cents": meter.amount_cents, **meter.position._asdict()}
+            self.connection.publish(self._shown_topic, encode(shown))

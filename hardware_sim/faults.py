@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from enum import StrEnum
 from typing import Final
 
-from hardware_sim.messages import Plain, encoded
+from hardware_sim.messages import JsonObject, encode
 
 
 class FaultError(ValueError):
@@ -49,7 +49,7 @@ class Faults:
         self._seed = seed
         self._luck: dict[str, random.Random] = {}
         self._orders: Counter[tuple[Fault, str]] = Counter()
-        self.struck: Counter[Fault] = Counter()
+        self.counts: Counter[Fault] = Counter()
 
     @classmethod
     def parse(cls, text: str, *, seed: int = 0) -> Faults:
@@ -68,16 +68,16 @@ class Faults:
         """Let a fault strike a device at its next occasions."""
         self._orders[_fault(fault), device] += times
 
-    def strikes(self, fault: Fault, device: str) -> bool:
-        """Whether a fault strikes now; each question is an occasion."""
-        struck = self._orders[fault, device] > 0
-        if struck:
+    def occurs(self, fault: Fault, device: str) -> bool:
+        """Whether a fault occurs now; each question is an occasion."""
+        occurs = self._orders[fault, device] > 0
+        if occurs:
             self._orders[fault, device] -= 1
         else:
             rate = self._rates.get(fault, 0.0)
-            struck = rate > 0 and self.luck(device).random() < rate
-        self.struck[fault] += struck
-        return struck
+            occurs = rate > 0 and self.luck(device).random() < rate
+        self.counts[fault] += occurs
+        return occurs
 
     def luck(self, device: str) -> random.Random:
         """A device's own dice."""
@@ -86,7 +86,7 @@ class Faults:
         return self._luck[device]
 
 
-def garbage(message: Plain, new_id: str, luck: random.Random) -> bytes:
+def garbage(message: JsonObject, new_id: str, luck: random.Random) -> bytes:
     """A malformed message like this one; where it has an id, it is a new one, so that nobody mistakes the answer."""
     own_id = "wager_id" if "wager_id" in message else "command_id"
     return luck.choice(_GARBAGE)({**message, own_id: new_id}, own_id)
@@ -105,36 +105,36 @@ def _rate(name: str, rate: float) -> float:
     return rate
 
 
-def _without_the_rest(message: Plain, own_id: str) -> bytes:
-    return encoded({own_id: message[own_id]})
+def _without_the_rest(message: JsonObject, own_id: str) -> bytes:
+    return encode({own_id: message[own_id]})
 
 
-def _cut_short(message: Plain, _own_id: str) -> bytes:
-    return encoded(message)[:-9]
+def _cut_short(message: JsonObject, _own_id: str) -> bytes:
+    return encode(message)[:-9]
 
 
-def _everything_quoted(message: Plain, own_id: str) -> bytes:
+def _everything_quoted(message: JsonObject, own_id: str) -> bytes:
     quoted = {name: value if name == own_id else str(value) for name, value in message.items() if name != "type"}
-    return encoded({**quoted, "type": "deal_again"})
+    return encode({**quoted, "type": "deal_again"})
 
 
-def _wrong_id(message: Plain, own_id: str) -> bytes:
-    return encoded({**message, own_id: "not an id / at all"})
+def _wrong_id(message: JsonObject, own_id: str) -> bytes:
+    return encode({**message, own_id: "not an id / at all"})
 
 
-def _too_long(message: Plain, _own_id: str) -> bytes:
-    return encoded({**message, "firmware": "x" * 5_000})
+def _too_long(message: JsonObject, _own_id: str) -> bytes:
+    return encode({**message, "firmware": "x" * 5_000})
 
 
-def _not_an_object(message: Plain, _own_id: str) -> bytes:
+def _not_an_object(message: JsonObject, _own_id: str) -> bytes:
     return json.dumps([message]).encode()
 
 
-def _bytes(payload: bytes) -> Callable[[Plain, str], bytes]:
+def _bytes(payload: bytes) -> Callable[[JsonObject, str], bytes]:
     return lambda _message, _own_id: payload
 
 
-_GARBAGE: Final[tuple[Callable[[Plain, str], bytes], ...]] = (
+_GARBAGE: Final[tuple[Callable[[JsonObject, str], bytes], ...]] = (
     _without_the_rest, _cut_short, _everything_quoted, _wrong_id, _too_long, _not_an_object,
     _bytes(b""), _bytes(b"\xff\xfe\x00"), _bytes(b"null"), _bytes(b"[" * 2_000), _bytes(b'{"wager_id":NaN}'),
 )  # fmt: skip

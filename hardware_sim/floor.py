@@ -1,4 +1,4 @@
-"""A floor: any number of tables with their pads and dealer terminals, displays, and one notebook.
+"""A floor: any number of tables with their pads and dealer terminals, displays, and one wager_log.
 
 async with Floor(tables=["t1", "t2"], speed=20) as floor:
     await floor.play(rounds=10)
@@ -16,26 +16,26 @@ from functools import partial
 from types import TracebackType
 from typing import Final, NamedTuple, Self
 
-from hardware_sim.books import Books, Reconciliation, compared
-from hardware_sim.connection import Broker, Connection
-from hardware_sim.dealer import Dealer, Resume, Supervisor
-from hardware_sim.display import Display
+from hardware_sim.connection import Broker, DeviceConnection
+from hardware_sim.dealer import ConfirmWin, ResumeTable, SimulatedDealerTerminal
+from hardware_sim.device_context import DeviceContext, new_nonce
+from hardware_sim.display import SimulatedDisplay
 from hardware_sim.faults import Faults
-from hardware_sim.felt import Felt
-from hardware_sim.messages import Meter, Win
-from hardware_sim.notebook import Notebook, RoundKey
-from hardware_sim.pad import Pad
+from hardware_sim.messages import ReceivedMeter, ReceivedWin
+from hardware_sim.pad import SimulatedPad
 from hardware_sim.player import Habits, People
-from hardware_sim.setting import Setting, new_nonce
-from hardware_sim.shoe import MOST_BOXES, Shoe
-from hardware_sim.tempo import Tempo
-from hardware_sim.topics import Topics
+from hardware_sim.reconciliation import Books, Reconciliation, compared
+from hardware_sim.shoe import MAX_BOXES, Shoe
+from hardware_sim.table import SimulatedTable
+from hardware_sim.timing import Timing
+from hardware_sim.topics import DeviceTopics
+from hardware_sim.wager_log import RoundKey, WagerLog
 
 CONNECT_SECONDS: Final = 10.0
 STOP_SECONDS: Final = 30.0
 CONNECT_AT_ONCE: Final = 20
 
-Device = Pad | Dealer | Display
+Device = SimulatedPad | SimulatedDealerTerminal | SimulatedDisplay
 
 
 class FloorError(Exception):
@@ -58,9 +58,9 @@ class Snapshot(NamedTuple):
     """Everything a view shows, at one moment."""
 
     seconds: float
-    meter: Meter | None
+    meter: ReceivedMeter | None
     tables: tuple[TableView, ...]
-    wins: tuple[Win, ...]
+    wins: tuple[ReceivedWin, ...]
     won: int
     rounds: int
     sent: int
@@ -91,30 +91,32 @@ class Floor:
         shoe: Shoe | None = None,
         faults: Faults | None = None,
         habits: Habits | None = None,
-        supervisor: Supervisor | None = None,
-        resume: Resume | None = None,
+        supervisor: ConfirmWin | None = None,
+        resume: ResumeTable | None = None,
     ) -> None:
-        if not 1 <= boxes <= MOST_BOXES:
-            raise FloorError(f"a table has 1 to {MOST_BOXES} boxes here, because one deck serves no more")
+        if not 1 <= boxes <= MAX_BOXES:
+            raise FloorError(f"a table has 1 to {MAX_BOXES} boxes here, because one deck serves no more")
         if speed <= 0:
             raise FloorError("the speed must be above 0")
         self.is_supervised = supervisor is not None and resume is not None
         """Whether somebody is called to tables that wait for a supervisor."""
-        self.notebook = Notebook()
+        self.wager_log = WagerLog()
         self.faults = faults or Faults(seed=seed)
         self.shoe = shoe or Shoe(seed)
-        self._setting = Setting(
-            broker or Broker(), Topics(site), jackpot, Tempo(speed), self.faults, self.notebook, new_nonce()
+        self._context = DeviceContext(
+            broker or Broker(), DeviceTopics(site), jackpot, Timing(speed), self.faults, self.wager_log, new_nonce()
         )
-        self.felts: dict[str, Felt] = {}
-        self.pads: dict[str, Pad] = {}
-        self.dealers: dict[str, Dealer] = {}
-        for table in tables:
-            felt = Felt(table, boxes, self.shoe, People(seed, table, habits or Habits(), self.shoe))
-            self.felts[table] = felt
-            self.pads.update({pad.name: pad for pad in (Pad(felt, box, self._setting) for box in range(1, boxes + 1))})
-            self.dealers[table] = Dealer(felt, self._setting, supervisor, resume)
-        self.displays = [Display(f"sim-display-{number}", self._setting) for number in range(1, displays + 1)]
+        self.tables: dict[str, SimulatedTable] = {}
+        self.pads: dict[str, SimulatedPad] = {}
+        self.dealers: dict[str, SimulatedDealerTerminal] = {}
+        for name in tables:
+            table = SimulatedTable(name, boxes, self.shoe, People(seed, name, habits or Habits(), self.shoe))
+            self.tables[name] = table
+            self.pads.update(
+                {pad.name: pad for pad in (SimulatedPad(table, box, self._context) for box in range(1, boxes + 1))}
+            )
+            self.dealers[name] = SimulatedDealerTerminal(table, self._context, supervisor, resume)
+        self.displays = [SimulatedDisplay(f"sim-display-{number}", self._context) for number in range(1, displays + 1)]
         self._playing: dict[str, asyncio.Task[None]] = {}
         self._started_at = time.monotonic()
         self._stopped = False
@@ -171,7 +173,7 @@ class Floor:
     async def stop(self, limit_seconds: float = STOP_SECONDS) -> bool:
         """Finish the rounds in hand, take no more wagers, wait for every answer; whether all came in time."""
         if self._stopped:
-            return self.notebook.is_quiet and not self._playing
+            return self.wager_log.is_quiet and not self._playing
         self._stopped = True
         limit = time.monotonic() + limit_seconds
         for pad in self.pads.values():
@@ -179,7 +181,7 @@ class Floor:
         for dealer in self.dealers.values():
             dealer.stop()
         for table, task in self._playing.items():
-            if self.felts[table].seen is None:
+            if self.tables[table].seen is None:
                 task.cancel()
         if self._playing:
             done, _ = await asyncio.wait(self._playing.values(), timeout=limit_seconds)
@@ -189,12 +191,12 @@ class Floor:
                     task.result()
         for pad in self.pads.values():
             pad.clear_up()
-        return await self.wait_for(lambda: self.notebook.is_quiet, limit - time.monotonic()) and not self._playing
+        return await self.wait_for(lambda: self.wager_log.is_quiet, limit - time.monotonic()) and not self._playing
 
     async def missing_tables(self, limit_seconds: float) -> list[str]:
         """The tables whose state nobody has told, after waiting so long for them."""
-        await self.wait_for(lambda: all(felt.seen for felt in self.felts.values()), limit_seconds)
-        return [table for table, felt in self.felts.items() if felt.seen is None]
+        await self.wait_for(lambda: all(table.seen for table in self.tables.values()), limit_seconds)
+        return [name for name, table in self.tables.items() if table.seen is None]
 
     async def wait_for(self, reached: Callable[[], bool], limit_seconds: float) -> bool:
         """Wait for something to become true; whether it did in time."""
@@ -208,12 +210,12 @@ class Floor:
     @property
     def played(self) -> list[RoundKey]:
         """The rounds of this run."""
-        return [(table, number) for table, felt in self.felts.items() for number in felt.booked]
+        return [(name, number) for name, table in self.tables.items() for number in table.booked]
 
     @property
     def booked_on_the_wire(self) -> Books:
         """What the tables' own states told of each round: the lit boxes times the wager."""
-        told = {(table, number): told for table, felt in self.felts.items() for number, told in felt.booked.items()}
+        told = {(name, number): told for name, table in self.tables.items() for number, told in table.booked.items()}
         return Books("what the controller said on the wire", told, is_wire=True)
 
     def reconcile(self, books: Books | None = None) -> Reconciliation:
@@ -221,45 +223,45 @@ class Floor:
         booked = self.booked_on_the_wire if books is None else books
         return Reconciliation(
             booked,
-            compared(self.played, self.notebook.standing, booked),
-            len(self.notebook.unanswered),
-            tuple(self.notebook.contradictions),
+            compared(self.played, self.wager_log.standing, booked),
+            len(self.wager_log.unanswered),
+            tuple(self.wager_log.contradictions),
         )
 
     def snapshot(self) -> Snapshot:
         """Everything a view shows, now."""
         display = self.displays[0] if self.displays else None
-        book = self.notebook
+        book = self.wager_log
         dealers = self.dealers.values()
         return Snapshot(
             seconds=time.monotonic() - self._started_at,
             meter=display.shown if display else None,
-            tables=tuple(self._table_view(table) for table in self.felts),
+            tables=tuple(self._table_view(table) for table in self.tables),
             wins=tuple(display.wins.values()) if display else (),
             won=display.won if display else 0,
-            rounds=sum(len(felt.booked) for felt in self.felts.values()),
+            rounds=sum(len(table.booked) for table in self.tables.values()),
             sent=book.sent,
             repeated=book.repeated + sum(dealer.repeated for dealer in dealers),
             unanswered=len(book.unanswered),
             verdicts=Counter(book.verdicts),
             rejected=Counter(book.rejected),
             commands=sum(dealer.commands for dealer in dealers),
-            faults={fault.value: count for fault, count in self.faults.struck.items() if count},
+            faults={fault.value: count for fault, count in self.faults.counts.items() if count},
             online=sum(device.connection.online.is_set() for device in self.devices),
             devices=len(self.devices),
         )
 
-    def _table_view(self, table: str) -> TableView:
-        felt = self.felts[table]
-        state = felt.seen
-        cents = sum(told.cents for told in felt.booked.values())
-        boxes = tuple(self._box_view(table, box) for box in range(1, felt.boxes + 1))
+    def _table_view(self, name: str) -> TableView:
+        table = self.tables[name]
+        state = table.seen
+        cents = sum(told.cents for told in table.booked.values())
+        boxes = tuple(self._box_view(name, box) for box in range(1, table.boxes + 1))
         if state is None:
-            return TableView(table, "unknown", 0, boxes, None, cents)
-        return TableView(table, state.phase, state.round, boxes, state.suspended, cents)
+            return TableView(name, "unknown", 0, boxes, None, cents)
+        return TableView(name, state.phase, state.round, boxes, state.suspended, cents)
 
-    def _box_view(self, table: str, box: int) -> str:
-        pad, state = self.pads[f"{table}/{box}"], self.felts[table].seen
+    def _box_view(self, name: str, box: int) -> str:
+        pad, state = self.pads[f"{name}/{box}"], self.tables[name].seen
         if not pad.connection.online.is_set():
             return "offline"
         if state is not None and box in state.folded:
@@ -274,11 +276,11 @@ class Floor:
                 connection.start()
             if not await self.wait_for(partial(self._is_decided, connections), CONNECT_SECONDS):
                 problem = next((c.problem for c in connections if c.problem), "no answer")
-                raise FloorError(f"the broker at {self._setting.broker} cannot be reached: {problem}")
+                raise FloorError(f"the broker at {self._context.broker} cannot be reached: {problem}")
             if self._given_up:
                 raise FloorError("stopped before the devices were connected: nothing was played")
 
-    def _is_decided(self, connections: Sequence[Connection]) -> bool:
+    def _is_decided(self, connections: Sequence[DeviceConnection]) -> bool:
         return self._given_up or all(connection.online.is_set() for connection in connections)
 
     async def _close(self) -> None:

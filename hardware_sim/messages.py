@@ -10,21 +10,21 @@ from typing import Any, Final, NamedTuple, TypeVar
 
 REMEMBERED_STATES: Final = 512
 
-Plain = dict[str, Any]
+JsonObject = dict[str, Any]
 T = TypeVar("T")
 
 
-class Mark(NamedTuple):
+class MessagePosition(NamedTuple):
     """Which state a message speaks of: the controller's epoch and the jackpot's audit sequence."""
 
     epoch: int
     seq: int
 
 
-NO_MARK = Mark(-1, -1)
+NO_POSITION = MessagePosition(-1, -1)
 
 
-class Answer(NamedTuple):
+class WagerAnswer(NamedTuple):
     """What a lamp answers to a pad's message."""
 
     wager_id: str | None
@@ -32,17 +32,17 @@ class Answer(NamedTuple):
     reason: str | None
 
 
-class Lamp(NamedTuple):
+class ReceivedLamp(NamedTuple):
     """The whole truth about a box."""
 
     round: int
     lit: bool
     wager_id: str | None
-    answer: Answer | None
-    mark: Mark
+    answer: WagerAnswer | None
+    position: MessagePosition
 
 
-class Payout(NamedTuple):
+class ReceivedPayout(NamedTuple):
     """A prize as a table's state or a reply tells it."""
 
     box: int
@@ -51,7 +51,7 @@ class Payout(NamedTuple):
     status: str
 
 
-class TableState(NamedTuple):
+class ReceivedState(NamedTuple):
     """A table's round and phase."""
 
     round: int
@@ -62,32 +62,32 @@ class TableState(NamedTuple):
     lit: tuple[int, ...]
     folded: tuple[int, ...]
     declared: Mapping[int, tuple[str, ...]]
-    payouts: tuple[Payout, ...]
+    payouts: tuple[ReceivedPayout, ...]
     suspended: str | None
-    mark: Mark
+    position: MessagePosition
 
 
-class Reply(NamedTuple):
+class ReceivedReply(NamedTuple):
     """The answer to one command."""
 
     command_id: str
     ok: bool
     error: str | None
     message: str | None
-    result: Plain
+    result: JsonObject
 
 
-class Meter(NamedTuple):
+class ReceivedMeter(NamedTuple):
     """The meter, with the prizes that await confirmation."""
 
     amount_cents: int
     text: str
     state: str
     pending: int
-    mark: Mark
+    position: MessagePosition
 
 
-class Win(NamedTuple):
+class ReceivedWin(NamedTuple):
     """A prize, for the celebration."""
 
     win_id: str
@@ -99,14 +99,14 @@ class Win(NamedTuple):
     status: str
 
 
-class Controller(NamedTuple):
+class ReceivedStatus(NamedTuple):
     """Whether a jackpot's controller is there."""
 
     online: bool
     epoch: int
 
 
-def encoded(message: Plain) -> bytes:
+def encode(message: JsonObject) -> bytes:
     """A message as it goes on the wire."""
     return json.dumps(message, separators=(",", ":")).encode()
 
@@ -116,61 +116,61 @@ def now() -> str:
     return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
-def read_lamp(payload: bytes) -> Lamp | None:
+def read_lamp(payload: bytes) -> ReceivedLamp | None:
     """A lamp."""
     return _read(payload, _lamp)
 
 
 @lru_cache(maxsize=REMEMBERED_STATES)
-def read_state(payload: bytes) -> TableState | None:
+def read_state(payload: bytes) -> ReceivedState | None:
     """A table's state; every device of a table reads the same one."""
     return _read(payload, _state)
 
 
-def read_reply(payload: bytes) -> Reply | None:
+def read_reply(payload: bytes) -> ReceivedReply | None:
     """A reply to a dealer terminal."""
     return _read(payload, _reply)
 
 
-def read_meter(payload: bytes) -> Meter | None:
+def read_meter(payload: bytes) -> ReceivedMeter | None:
     """A meter."""
     return _read(payload, _meter)
 
 
-def read_win(payload: bytes) -> Win | None:
+def read_win(payload: bytes) -> ReceivedWin | None:
     """A win."""
-    return _read(payload, lambda m: Win(*(m[name] for name in Win._fields)))
+    return _read(payload, lambda m: ReceivedWin(*(m[name] for name in ReceivedWin._fields)))
 
 
-def read_controller(payload: bytes) -> Controller | None:
+def read_controller(payload: bytes) -> ReceivedStatus | None:
     """What a controller, or its will, says of itself."""
-    return _read(payload, lambda m: Controller(m["state"] == "online", int(m["epoch"])))
+    return _read(payload, lambda m: ReceivedStatus(m["state"] == "online", int(m["epoch"])))
 
 
-def read_payouts(rows: list[Plain]) -> tuple[Payout, ...]:
+def read_payouts(rows: list[JsonObject]) -> tuple[ReceivedPayout, ...]:
     """Prizes, in payout order."""
-    return tuple(Payout(row["box"], row["hand"], row["amount_cents"], row["status"]) for row in rows)
+    return tuple(ReceivedPayout(row["box"], row["hand"], row["amount_cents"], row["status"]) for row in rows)
 
 
-def _read(payload: bytes, made: Callable[[Plain], T]) -> T | None:
+def _read(payload: bytes, made: Callable[[JsonObject], T]) -> T | None:
     try:
         return made(json.loads(payload))
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
 
 
-def _mark(message: Plain) -> Mark:
-    return Mark(int(message["epoch"]), int(message["seq"]))
+def _position(message: JsonObject) -> MessagePosition:
+    return MessagePosition(int(message["epoch"]), int(message["seq"]))
 
 
-def _lamp(message: Plain) -> Lamp:
+def _lamp(message: JsonObject) -> ReceivedLamp:
     told = message["answer"]
-    answer = Answer(told["wager_id"], told["verdict"], told["reason"]) if told else None
-    return Lamp(message["round"], message["lit"], message["wager_id"], answer, _mark(message))
+    answer = WagerAnswer(told["wager_id"], told["verdict"], told["reason"]) if told else None
+    return ReceivedLamp(message["round"], message["lit"], message["wager_id"], answer, _position(message))
 
 
-def _state(message: Plain) -> TableState:
-    return TableState(
+def _state(message: JsonObject) -> ReceivedState:
+    return ReceivedState(
         round=int(message["round"]),
         phase=message["phase"],
         jackpot=message["jackpot"],
@@ -181,15 +181,15 @@ def _state(message: Plain) -> TableState:
         declared={int(box): tuple(cards) for box, cards in message["declared"].items()},
         payouts=read_payouts(message["payouts"]),
         suspended=message["suspended"],
-        mark=_mark(message),
+        position=_position(message),
     )
 
 
-def _reply(message: Plain) -> Reply:
-    return Reply(message["command_id"], message["ok"], message.get("error"), message.get("message"), message)
+def _reply(message: JsonObject) -> ReceivedReply:
+    return ReceivedReply(message["command_id"], message["ok"], message.get("error"), message.get("message"), message)
 
 
-def _meter(message: Plain) -> Meter:
-    return Meter(
-        int(message["amount_cents"]), message["text"], message["state"], len(message["pending"]), _mark(message)
+def _meter(message: JsonObject) -> ReceivedMeter:
+    return ReceivedMeter(
+        int(message["amount_cents"]), message["text"], message["state"], len(message["pending"]), _position(message)
     )

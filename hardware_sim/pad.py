@@ -6,14 +6,23 @@ import asyncio
 from collections.abc import Callable
 from typing import Final, NamedTuple
 
-from hardware_sim.connection import Connection
+from hardware_sim.connection import DeviceConnection
+from hardware_sim.device_context import DeviceContext
 from hardware_sim.faults import Fault
-from hardware_sim.felt import Felt
-from hardware_sim.messages import NO_MARK, Lamp, Mark, TableState, encoded, now, read_lamp, read_state
-from hardware_sim.notebook import Wager
-from hardware_sim.sender import Sender
-from hardware_sim.setting import Setting
-from hardware_sim.tempo import jittered, next_retry_seconds
+from hardware_sim.messages import (
+    NO_POSITION,
+    MessagePosition,
+    ReceivedLamp,
+    ReceivedState,
+    encode,
+    now,
+    read_lamp,
+    read_state,
+)
+from hardware_sim.retrying_sender import RetryingSender
+from hardware_sim.table import SimulatedTable
+from hardware_sim.timing import jittered, next_retry_seconds
+from hardware_sim.wager_log import SentWager
 
 PLAYERS_SECONDS: Final = 10.0
 """How long players take, at most, to put their wagers down, at a real table."""
@@ -24,43 +33,43 @@ OFF_SECONDS: Final = 3.0
 class _Saying(NamedTuple):
     """A wager that is said again until its answer comes."""
 
-    wager: Wager
+    wager: SentWager
     timer: asyncio.TimerHandle
 
 
-class Pad:
+class SimulatedPad:
     """One box's pad as a real MQTT client."""
 
-    def __init__(self, felt: Felt, box: int, setting: Setting) -> None:
-        topics, table = setting.topics, felt.table
-        self.name = f"{table}/{box}"
+    def __init__(self, table: SimulatedTable, box: int, context: DeviceContext) -> None:
+        topics, name = context.topics, table.name
+        self.name = f"{name}/{box}"
         self.box = box
-        self.lamp: Lamp | None = None
+        self.lamp: ReceivedLamp | None = None
         self.wagering = True
-        self._felt = felt
-        self._setting = setting
-        self._notebook = setting.notebook
-        self._ids = setting.ids(f"{table}b{box}")
-        self._shown_topic = topics.pad(table, box, "shown")
-        self._state_topic = topics.state(table)
-        self.connection = Connection(
-            setting.broker,
-            f"{topics.site}-{table}-pad-{box}",
-            status_topic=topics.pad(table, box, "status"),
-            topics=[self._state_topic, topics.pad(table, box, "lamp")],
+        self._table = table
+        self._context = context
+        self._wager_log = context.wager_log
+        self._ids = context.ids(f"{name}b{box}")
+        self._shown_topic = topics.pad(name, box, "shown")
+        self._state_topic = topics.state(name)
+        self.connection = DeviceConnection(
+            context.broker,
+            f"{topics.site}-{name}-pad-{box}",
+            status_topic=topics.pad(name, box, "status"),
+            topics=[self._state_topic, topics.pad(name, box, "lamp")],
             on_message=self._hear,
             on_connect=self._connected,
         )
-        self._sender = Sender(
-            self.name, self.connection, topics.pad(table, box, "wager"), setting.faults, holds_repeats=True
+        self._sender = RetryingSender(
+            self.name, self.connection, topics.pad(name, box, "wager"), context.faults, holds_repeats=True
         )
-        self._state: TableState | None = None
-        self._lamp_mark: Mark = NO_MARK
+        self._state: ReceivedState | None = None
+        self._lamp_position: MessagePosition = NO_POSITION
         self._decided = 0
         self._placing: asyncio.TimerHandle | None = None
         self._saying: dict[str, _Saying] = {}
-        self._held: list[Wager] = []
-        felt.listeners.append(self._round_over)
+        self._held: list[SentWager] = []
+        table.listeners.append(self._round_over)
 
     def stop_wagering(self) -> None:
         """Take no more wagers; those that were sent are still said until they are answered."""
@@ -80,10 +89,10 @@ class Pad:
         for wager_id in list(self._saying):
             self._hush(wager_id)
         self._take_up()
-        self._state, self.lamp, self._lamp_mark = None, None, NO_MARK
+        self._state, self.lamp, self._lamp_position = None, None, NO_POSITION
         self._decided = 0
         self._held = []
-        self.connection.cut(away_seconds=self._setting.tempo.seconds(OFF_SECONDS))
+        self.connection.cut(away_seconds=self._context.timing.seconds(OFF_SECONDS))
 
     def close(self) -> None:
         """Say nothing more."""
@@ -103,17 +112,17 @@ class Pad:
                 self._hear_state(state)
         else:
             lamp = read_lamp(payload)
-            if lamp is not None and lamp.mark >= self._lamp_mark:
+            if lamp is not None and lamp.position >= self._lamp_position:
                 self._hear_lamp(lamp)
 
-    def _hear_state(self, state: TableState) -> None:
+    def _hear_state(self, state: ReceivedState) -> None:
         before = self._state
         if before is not None and before.jackpot != state.jackpot:
-            self._lamp_mark = NO_MARK
-        elif before is not None and state.mark < before.mark:
+            self._lamp_position = NO_POSITION
+        elif before is not None and state.position < before.position:
             return
         self._state = state
-        self._felt.hear(state)
+        self._table.hear(state)
         if state.phase != "open":
             return
         held, self._held = self._held, []
@@ -122,16 +131,16 @@ class Pad:
                 self._start(wager, self._sender.repeat)
             else:
                 self._held.append(wager)
-        if self.wagering and state.round > self._decided and self._felt.deal_number(state.round) > 0:
+        if self.wagering and state.round > self._decided and self._table.deal_number(state.round) > 0:
             self._decided = state.round
             self._decide(state)
 
-    def _decide(self, state: TableState) -> None:
+    def _decide(self, state: ReceivedState) -> None:
         """The player puts something down, or not."""
         self._take_up()
-        choice = self._felt.people.choice(self._felt.deal_number(state.round), self.box)
+        choice = self._table.people.choice(self._table.deal_number(state.round), self.box)
         if choice.wagers:
-            wait = self._setting.tempo.seconds(choice.when * PLAYERS_SECONDS)
+            wait = self._context.timing.seconds(choice.when * PLAYERS_SECONDS)
             cents = state.wager_cents + choice.extra_cents
             loop = asyncio.get_running_loop()
             self._placing = loop.call_later(wait, self._place, state.round, cents, choice.ante)
@@ -144,31 +153,31 @@ class Pad:
             return
         if lamp is not None and lamp.lit and lamp.round == number:
             return
-        wager = Wager(next(self._ids), self._felt.table, self.box, number, amount_cents, ante, now())
-        self._notebook.write(wager)
-        if self._strikes(Fault.DELAY):
+        wager = SentWager(next(self._ids), self._table.name, self.box, number, amount_cents, ante, now())
+        self._wager_log.write(wager)
+        if self._occurs(Fault.DELAY):
             self._held.append(wager)
             return
-        self._felt.awaited.add(wager.wager_id)
+        self._table.awaited.add(wager.wager_id)
         self._start(wager, lambda message: self._sender.say(message, wager.wager_id))
-        if self._strikes(Fault.POWER_CYCLE):
+        if self._occurs(Fault.POWER_CYCLE):
             self.power_cycle()
-        elif self._strikes(Fault.DISCONNECT):
+        elif self._occurs(Fault.DISCONNECT):
             self.disconnect()
 
-    def _start(self, wager: Wager, say: Callable[[dict[str, object]], None]) -> None:
+    def _start(self, wager: SentWager, say: Callable[[dict[str, object]], None]) -> None:
         """Say a wager, and the same again until it is answered."""
         if wager.wager_id in self._saying:
             return
         say(wager.message)
-        self._say_later(wager, self._setting.tempo.first_retry_seconds)
+        self._say_later(wager, self._context.timing.first_retry_seconds)
 
-    def _say_later(self, wager: Wager, wait: float) -> None:
+    def _say_later(self, wager: SentWager, wait: float) -> None:
         timer = asyncio.get_running_loop().call_later(jittered(wait), self._say_again, wager, wait)
         self._saying[wager.wager_id] = _Saying(wager, timer)
 
-    def _say_again(self, wager: Wager, wait: float) -> None:
-        self._notebook.repeated += 1
+    def _say_again(self, wager: SentWager, wait: float) -> None:
+        self._wager_log.repeated += 1
         self._sender.repeat(wager.message)
         self._say_later(wager, next_retry_seconds(wait))
 
@@ -176,16 +185,16 @@ class Pad:
         saying = self._saying.pop(wager_id, None)
         if saying is not None:
             saying.timer.cancel()
-        self._felt.awaited.discard(wager_id)
+        self._table.awaited.discard(wager_id)
 
     def _take_up(self) -> None:
         if self._placing is not None:
             self._placing.cancel()
             self._placing = None
 
-    def _hear_lamp(self, lamp: Lamp) -> None:
+    def _hear_lamp(self, lamp: ReceivedLamp) -> None:
         before, self.lamp = self.lamp, lamp
-        self._lamp_mark = lamp.mark
+        self._lamp_position = lamp.position
         if before is None or (before.round, before.lit, before.wager_id) != (lamp.round, lamp.lit, lamp.wager_id):
             self._show()
         if lamp.lit and lamp.wager_id is not None:
@@ -196,35 +205,35 @@ class Pad:
             self._ask_why_dark(before)
 
     def _learn(self, wager_id: str | None, verdict: str, reason: str | None) -> None:
-        if wager_id is None or not self._notebook.hear(wager_id, verdict, reason):
+        if wager_id is None or not self._wager_log.hear(wager_id, verdict, reason):
             return
         self._hush(wager_id)
-        wager, state = self._notebook.wager(wager_id), self._state
+        wager, state = self._wager_log.wager(wager_id), self._state
         if verdict == "returned" and self.wagering and wager and state and wager.round == state.round:
             self._take_up()
             loop = asyncio.get_running_loop()
-            wait = self._setting.tempo.seconds(1.0)
+            wait = self._context.timing.seconds(1.0)
             self._placing = loop.call_later(wait, self._place, state.round, state.wager_cents, True)
 
-    def _ask_why_dark(self, before: Lamp) -> None:
+    def _ask_why_dark(self, before: ReceivedLamp) -> None:
         """A lamp that goes dark before the first card was voided; the answer to the same wager says so."""
         state, wager_id = self._state, before.wager_id
         if state is not None and (state.round, state.phase) == (before.round, "open") and wager_id is not None:
-            wager = self._notebook.wager(wager_id)
+            wager = self._wager_log.wager(wager_id)
             if wager is not None:
                 self._start(wager, self._sender.repeat)
 
     def clear_up(self) -> None:
         """Ask about every wager whose answer never came, lost in a power cycle perhaps; only when its round is over."""
         held = {wager.wager_id for wager in self._held}
-        for wager in self._notebook.unanswered_of(self._felt.table, self.box):
+        for wager in self._wager_log.unanswered_of(self._table.name, self.box):
             if wager.wager_id not in held:
                 self._start(wager, self._sender.repeat)
 
     def _round_over(self, number: int, standing: frozenset[int] | None) -> None:
         stood = None if standing is None else self.box in standing
-        self._felt.awaited -= {saying.wager.wager_id for saying in self._saying.values()}
-        self._notebook.doubt(self._felt.table, self.box, number, standing=stood)
+        self._table.awaited -= {saying.wager.wager_id for saying in self._saying.values()}
+        self._wager_log.doubt(self._table.name, self.box, number, standing=stood)
         self.clear_up()
 
     def _show(self) -> None:
@@ -232,7 +241,7 @@ class Pad:
         lamp = self.lamp
         if lamp is not None:
             shown = {"round": lamp.round, "wager_id": lamp.wager_id, "lit": lamp.lit}
-            self.connection.publish(self._shown_topic, encoded(shown), retain=True)
+            self.connection.publish(self._shown_topic, encode(shown), retain=True)
 
-    def _strikes(self, fault: Fault) -> bool:
-        return self._setting.faults.strikes(fault, self.name)
+    def _occurs(self, fault: Fault) -> bool:
+        return self._context.faults.occurs(fault, self.name)

@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 import rules
 from rules import Category
 
-MOST_BOXES: Final = 9
+MAX_BOXES: Final = 9
 """One deck gives five cards to nine boxes and the dealer."""
 ATTEMPTS: Final = 500
 INSTRUMENT: Final = "canberra-poker-2016"
@@ -60,11 +60,11 @@ class Shoe:
         self._game = rules.load(INSTRUMENT)
         self._rigs: dict[tuple[str, int], dict[int, Category]] = {}
         for rig in rigs:
-            if not 1 <= rig.box <= MOST_BOXES:
-                raise RigError(f"box {rig.box} gets no cards: one deck serves boxes 1 to {MOST_BOXES}")
+            if not 1 <= rig.box <= MAX_BOXES:
+                raise RigError(f"box {rig.box} gets no cards: one deck serves boxes 1 to {MAX_BOXES}")
             self._rigs.setdefault((rig.table, rig.deal), {})[rig.box] = category_of(rig.hand)
         for table, deal in self._rigs:
-            self.deal(table, deal, MOST_BOXES)
+            self.deal(table, deal, MAX_BOXES)
 
     def is_rigged(self, table: str, deal: int, box: int) -> bool:
         """Whether this box's hand is ordered."""
@@ -76,8 +76,8 @@ class Shoe:
 
     def deal(self, table: str, deal: int, boxes: int, held: Mapping[int, Hand] | None = None) -> Deal:
         """The n-th deal of a table, to boxes 1 to `boxes`; hands that lie on the table already stay as they are."""
-        if boxes > MOST_BOXES:
-            raise RigError(f"one deck serves at most {MOST_BOXES} boxes, not {boxes}")
+        if boxes > MAX_BOXES:
+            raise RigError(f"one deck serves at most {MAX_BOXES} boxes, not {boxes}")
         shuffled = random.Random(f"{self._seed}/{table}/{deal}")  # noqa: S311 - repeatable cards, not a secret
         given = held or self._ordered(self._rigs.get((table, deal), {}), shuffled)
         gone = {card for hand in given.values() for card in hand}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 
-class Topics(NamedTuple):
+class DeviceTopics(NamedTuple):
     """The topics of one site."""
 
     site: str

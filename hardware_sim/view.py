@@ -12,11 +12,11 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from hardware_sim.books import Line, Reconciliation
 from hardware_sim.floor import Snapshot, TableView
-from hardware_sim.messages import Meter, Win
+from hardware_sim.messages import ReceivedMeter, ReceivedWin
+from hardware_sim.reconciliation import Comparison, Reconciliation
 
-MOST_DIFFERENCES: Final = 20
+MAX_DIFFERENCES: Final = 20
 FRAME_ROWS: Final = 12
 """Rows that are not tables: the meter, borders and headings."""
 
@@ -88,8 +88,8 @@ def reconciliation(result: Reconciliation) -> RenderableType:
     shown.add_section()
     shown.add_row(*_cells(result.total, "all"), style="bold")
     parts: list[RenderableType] = [title, shown]
-    parts += [_difference(line) for line in result.differences[:MOST_DIFFERENCES]]
-    parts += [f"contradiction: {told}" for told in result.contradictions[:MOST_DIFFERENCES]]
+    parts += [_difference(line) for line in result.differences[:MAX_DIFFERENCES]]
+    parts += [f"contradiction: {told}" for told in result.contradictions[:MAX_DIFFERENCES]]
     if result.books.is_wire:
         parts.append(Text("A supervisor's void does not show on the wire; the books know it (--config).", "grey62"))
     return Group(*parts, verdict(result))
@@ -111,7 +111,7 @@ def verdict(result: Reconciliation) -> Text:
     return Text(f"Different: {len(result.differences)} rounds, {off} in all{unanswered}{contradicted}.", "bold red")
 
 
-def _difference(line: Line) -> str:
+def _difference(line: Comparison) -> str:
     """What differs in a round, and at which boxes where that is known."""
     where = f"{line.table} round {line.round}"
     sums = [
@@ -131,13 +131,13 @@ def _listing(*, expand: bool = True) -> Table:
     )  # fmt: skip
 
 
-def _cells(line: Line, name: str) -> list[str]:
+def _cells(line: Comparison, name: str) -> list[str]:
     cells = [line.rounds, line.believed.wagers, line.booked.wagers]
     amounts = [line.believed.cents, line.booked.cents, line.difference_cents]
     return [name, *map(str, cells), *map(money, amounts)]
 
 
-def _meter(meter: Meter | None, title: str) -> Panel:
+def _meter(meter: ReceivedMeter | None, title: str) -> Panel:
     if meter is None:
         body = Text("\nmeter unavailable\n", "bold red", justify="center")
         return Panel(body, title=title, border_style="red")
@@ -147,7 +147,7 @@ def _meter(meter: Meter | None, title: str) -> Panel:
     return Panel(
         Align.center(Text("\n".join(rows), style, no_wrap=True)),
         title=title,
-        subtitle=f"{meter.state}{waits} · epoch {meter.mark.epoch} seq {meter.mark.seq}",
+        subtitle=f"{meter.state}{waits} · epoch {meter.position.epoch} seq {meter.position.seq}",
         border_style="orange1",
     )
 
@@ -193,7 +193,7 @@ def _counters(now: Snapshot) -> Table:
     return shown
 
 
-def _wins(wins: Iterable[Win]) -> Table:
+def _wins(wins: Iterable[ReceivedWin]) -> Table:
     shown = _listing()
     shown.add_column("wins", no_wrap=True, ratio=1)
     shown.add_column("at", no_wrap=True)

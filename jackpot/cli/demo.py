@@ -21,8 +21,8 @@ from typing import Annotated, Any, Final, NamedTuple
 import typer
 from rich.console import Console
 
-from hardware_sim import Broker, Floor, Operator, Rig, Shoe, ask_books
-from hardware_sim.stage import Programme, new_screen, show
+from hardware_sim import Broker, Floor, Rig, Shoe, Supervisor, read_controller_books
+from hardware_sim.terminal import PlayOptions, new_screen, show
 from hardware_sim.view import money, reconciliation
 from jackpot.store.errors import StoreError
 from jackpot.wire.broker import die_with_parent, free_port
@@ -88,7 +88,7 @@ def demo(
         screen.print("Making a site, starting its broker and its controller …")
         with daemon(tables) as controller:
             screen.print(_links(controller), soft_wrap=True, highlight=False)
-            supervisor = Operator(controller.http, controller.supervisor_token, CONFIRM_SECONDS)
+            supervisor = Supervisor(controller.http, controller.supervisor_token, CONFIRM_SECONDS)
             floor = Floor(
                 [f"t{number}" for number in range(1, tables + 1)],
                 site=SITE,
@@ -100,10 +100,10 @@ def demo(
                 resume=supervisor.resume,
             )
             words = f"{RIGGED}\nConsole {controller.http} (sign-in links above)   Ctrl-C ends and reconciles"
-            programme = Programme(TITLE, None, limit, ended, lambda: words)
+            options = PlayOptions(TITLE, None, limit, ended, lambda: words)
             try:
                 with ExitStack() as over:
-                    return asyncio.run(_watch(floor, controller, screen, programme, over))
+                    return asyncio.run(_watch(floor, controller, screen, options, over))
             except asyncio.CancelledError:
                 raise KeyboardInterrupt from None
 
@@ -133,17 +133,17 @@ def _links(controller: Daemon) -> str:
     )
 
 
-async def _watch(floor: Floor, daemon: Daemon, screen: Console, programme: Programme, over: ExitStack) -> int:
+async def _watch(floor: Floor, daemon: Daemon, screen: Console, options: PlayOptions, over: ExitStack) -> int:
     """Play and reconcile while the controller serves; the first signal ends the play, the next ends everything."""
-    playing = asyncio.create_task(_play(floor, daemon, screen, programme))
+    playing = asyncio.create_task(_play(floor, daemon, screen, options))
     gone = asyncio.create_task(daemon.gone())
     loop = asyncio.get_running_loop()
 
     def end() -> None:
         """Tidily at first, also while the devices connect; then everything, once: what ends is left to it."""
-        if programme.ended.is_set() and not playing.cancelling():
+        if options.ended.is_set() and not playing.cancelling():
             playing.cancel()
-        programme.ended.set()
+        options.ended.set()
         floor.give_up()
 
     def told(*_of_signal: object) -> None:
@@ -165,12 +165,12 @@ def _how(code: int) -> str:
     return f"killed by {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
 
 
-async def _play(floor: Floor, daemon: Daemon, screen: Console, programme: Programme) -> int:
+async def _play(floor: Floor, daemon: Daemon, screen: Console, options: PlayOptions) -> int:
     async with floor:
-        await show(floor, screen, programme)
+        await show(floor, screen, options)
     if screen.quiet:
         return 1
-    result = floor.reconcile(await ask_books(daemon.config, "main", floor.played))
+    result = floor.reconcile(await read_controller_books(daemon.config, "main", floor.played))
     screen.print(reconciliation(result))
     (pools,) = await asyncio.to_thread(daemon.query, "pools")
     screen.print(f"Meter {money(pools['meter_cents'])}, reserve {money(pools['reserve_cents'])}.", style="bold")

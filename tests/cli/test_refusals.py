@@ -2,8 +2,8 @@
 
 import pytest
 
-from hardware_sim.books import BooksError
 from hardware_sim.floor import FloorError
+from hardware_sim.reconciliation import BooksError
 from jackpot.cli.refusals import sentence_of
 from jackpot.wire.broker import BrokerError
 

@@ -12,13 +12,13 @@ import pytest
 sys.path.append(str(Path(__file__).parent.parent / "system"))
 from machinery import Site
 
-from hardware_sim import tempo
+from hardware_sim import timing
 from hardware_sim.connection import Broker
 
 
 @pytest.fixture(autouse=True)
 def impatient_devices(monkeypatch):
-    monkeypatch.setattr(tempo, "SHORTEST_RETRY_SECONDS", 0.1)
+    monkeypatch.setattr(timing, "MIN_RETRY_SECONDS", 0.1)
 
 
 @pytest.fixture(scope="session")

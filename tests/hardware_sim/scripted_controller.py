@@ -43,8 +43,8 @@ class ScriptedController:
         self.deaf_to_commands = 0
         self.game = rules.load("canberra-poker-2016")
 
-    def say(self, topic, message, *, retain=False, mark=None):
-        epoch, seq = mark or (self.epoch, self.seq)
+    def say(self, topic, message, *, retain=False, position=None):
+        epoch, seq = position or (self.epoch, self.seq)
         payload = json.dumps({**message, "epoch": epoch, "seq": seq})
         self.client._client.publish(f"{self.root}/{topic}", payload, 1, retain)
 
@@ -59,11 +59,11 @@ class ScriptedController:
         }  # fmt: skip
         self.say(f"tables/{name}/state", state, retain=True)
 
-    def say_lamp(self, name, box, answer=None, mark=None):
+    def say_lamp(self, name, box, answer=None, position=None):
         t = self.tables[name]
         lit = t.lit.get(box) if t.phase != "idle" else None
         lamp = {"round": t.round, "lit": lit is not None, "wager_id": lit, "answer": answer}
-        self.say(f"tables/{name}/pads/{box}/lamp", lamp, retain=True, mark=mark)
+        self.say(f"tables/{name}/pads/{box}/lamp", lamp, retain=True, position=position)
 
     def say_meter(self):
         cents = 1_000_000 + sum(cents for _, cents in self.books().values())

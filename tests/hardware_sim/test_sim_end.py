@@ -9,7 +9,7 @@ import pytest
 from scripted_controller import controller, reached
 
 from hardware_sim import Broker, Floor, FloorError
-from hardware_sim.connection import Connection
+from hardware_sim.connection import DeviceConnection
 
 LIMIT_SECONDS = 10
 
@@ -31,7 +31,7 @@ def no_device_is_left():
 
 @pytest.mark.parametrize("answer", ["on_connect", "on_publish", "on_subscribe"])
 def test_a_connection_ends_where_it_is_cancelled_in_the_tick_of_the_brokers_answer(broker, answer, monkeypatch):
-    made = Connection._new_client
+    made = DeviceConnection._new_client
 
     def new_client(connection):
         client = made(connection)
@@ -45,7 +45,7 @@ def test_a_connection_ends_where_it_is_cancelled_in_the_tick_of_the_brokers_answ
         return client
 
     async def ends():
-        connection = Connection(
+        connection = DeviceConnection(
             broker, "casino-cancelled", status_topic="cancelled/status", topics=["cancelled/lamp"],
             on_message=lambda *_: None, on_connect=lambda: None,
         )  # fmt: skip
@@ -53,7 +53,7 @@ def test_a_connection_ends_where_it_is_cancelled_in_the_tick_of_the_brokers_answ
         await reached(connection._task.done)
         assert connection._task.cancelled()
 
-    monkeypatch.setattr(Connection, "_new_client", new_client)
+    monkeypatch.setattr(DeviceConnection, "_new_client", new_client)
     asyncio.run(ends())
 
 

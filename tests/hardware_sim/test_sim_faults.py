@@ -6,7 +6,7 @@ import random
 import pytest
 
 from hardware_sim.faults import Fault, FaultError, Faults, garbage
-from hardware_sim.sender import Sender
+from hardware_sim.retrying_sender import RetryingSender
 
 WAGER = {"wager_id": "t1b3-1", "round": 4, "amount_cents": 200, "ante": True, "sent_at": "now"}
 COMMAND = {"command_id": "t1d-1", "type": "declare", "round": 4, "box": 3, "cards": ["As", "Ks", "Qs", "Js", "Ts"]}
@@ -25,32 +25,32 @@ class Line:
 
 def said(faults, *numbers):
     line = Line()
-    sender = Sender("t1/3", line, "topic", faults)
+    sender = RetryingSender("t1/3", line, "topic", faults)
     for number in numbers:
         sender.say({"n": number, "command_id": "x"}, "x")
     return line.said
 
 
 def test_a_rate_is_kept_and_repeats_with_its_seed():
-    strikes = [Faults({"drop": 0.2}, seed=seed) for seed in (1, 1, 2)]
-    runs = [[faults.strikes(Fault.DROP, "t1/3") for _ in range(2000)] for faults in strikes]
+    seeded = [Faults({"drop": 0.2}, seed=seed) for seed in (1, 1, 2)]
+    runs = [[faults.occurs(Fault.DROP, "t1/3") for _ in range(2000)] for faults in seeded]
     assert runs[0] == runs[1] != runs[2]
     assert 300 < sum(runs[0]) < 500
-    assert strikes[0].struck[Fault.DROP] == sum(runs[0])
+    assert seeded[0].counts[Fault.DROP] == sum(runs[0])
 
 
 def test_one_device_does_not_change_the_luck_of_another():
     alone, together = Faults({"drop": 0.5}), Faults({"drop": 0.5})
-    one = [alone.strikes(Fault.DROP, "t1/3") for _ in range(50)]
-    two = [(together.strikes(Fault.DROP, "t1/4"), together.strikes(Fault.DROP, "t1/3"))[1] for _ in range(50)]
+    one = [alone.occurs(Fault.DROP, "t1/3") for _ in range(50)]
+    two = [(together.occurs(Fault.DROP, "t1/4"), together.occurs(Fault.DROP, "t1/3"))[1] for _ in range(50)]
     assert one == two
 
 
 def test_an_order_strikes_the_next_occasion_of_its_device_only():
     faults = Faults()
     faults.order("drop", "t1/3", times=2)
-    assert not faults.strikes(Fault.DROP, "t1/4")
-    assert [faults.strikes(Fault.DROP, "t1/3") for _ in range(3)] == [True, True, False]
+    assert not faults.occurs(Fault.DROP, "t1/4")
+    assert [faults.occurs(Fault.DROP, "t1/3") for _ in range(3)] == [True, True, False]
 
 
 @pytest.mark.parametrize(
@@ -88,10 +88,10 @@ def test_garbage_never_carries_the_right_id_and_content(message):
 
 def test_rates_are_read_from_text():
     faults = Faults.parse("drop=1, garbage=0", seed=3)
-    assert faults.strikes(Fault.DROP, "x")
-    assert not faults.strikes(Fault.GARBAGE, "x")
+    assert faults.occurs(Fault.DROP, "x")
+    assert not faults.occurs(Fault.GARBAGE, "x")
     everything = Faults.parse("all=1")
-    assert all(everything.strikes(fault, "x") for fault in Fault)
+    assert all(everything.occurs(fault, "x") for fault in Fault)
 
 
 @pytest.mark.parametrize("text", ["drop", "drop=often", "drop=2", "fire=0.1"])

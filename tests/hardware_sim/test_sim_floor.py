@@ -7,7 +7,7 @@ import sys
 from scripted_controller import Table, controller, reached
 
 from hardware_sim import Faults, Floor, Habits, Rig, Shoe, read_books
-from hardware_sim.messages import encoded
+from hardware_sim.messages import encode
 
 QUICK = 200
 ALL_WAGER = Habits(play=1, wager=1, misplace=0, fold=0.5, void_hand=0, void_round=0)
@@ -149,7 +149,7 @@ def test_a_suspended_table_waits_for_its_resumption(broker):
         scripted.tables["t1"].suspended = "dealer_report"
         scripted.seq += 1
         scripted.say_state("t1")
-        await reached(lambda: floor.felts["t1"].seen.suspended)
+        await reached(lambda: floor.tables["t1"].seen.suspended)
         await floor.play(rounds=1)
         assert scripted.tables["t1"].round == 1
 
@@ -169,7 +169,7 @@ def test_every_fault_at_once_leaves_the_books_equal(broker):
         assert await floor.stop()
         told = floor.reconcile(read_books(scripted.rows()))
         assert told.is_equal, (told.differences, told.unanswered, told.contradictions)
-        assert sum(floor.faults.struck.values()) > 20
+        assert sum(floor.faults.counts.values()) > 20
 
     habits = Habits(play=1, wager=1, misplace=0.05, void_hand=0.1, void_round=0.1)
     faults = Faults.parse("all=0.08", seed=4)
@@ -182,10 +182,10 @@ def test_a_display_shows_the_meter_and_never_a_stale_one(broker):
         await reached(lambda: display.shown is not None)
         assert display.shown.text == "$10,000.00"
         await reached(lambda: scripted.shown.get("displays/sim-display-1/shown", {}).get("amount_cents") == 1_000_000)
-        scripted.say("jackpots/main/controller", {"state": "offline"}, mark=(6, 0))
+        scripted.say("jackpots/main/controller", {"state": "offline"}, position=(6, 0))
         scripted.seq += 1
         scripted.say_meter()
-        await reached(lambda: display.shown.mark.seq == scripted.seq)
+        await reached(lambda: display.shown.position.seq == scripted.seq)
         scripted.say("jackpots/main/controller", {"state": "offline"})
         await reached(lambda: display.shown is None)
         scripted.epoch += 1
@@ -201,7 +201,7 @@ def test_nonsense_from_the_controller_stops_no_device(broker):
     async def nonsense(floor, scripted):
         topics = ("tables/t1/state", "tables/t1/pads/3/lamp", "tables/t1/dealer/reply", "jackpots/main/meter")
         for topic in (*topics, "jackpots/main/wins", "jackpots/main/controller"):
-            for payload in (b"", b"\xff", b"null", b"[]", encoded({"round": "x", "answer": 4}), b"[" * 3000):
+            for payload in (b"", b"\xff", b"null", b"[]", encode({"round": "x", "answer": 4}), b"[" * 3000):
                 scripted.client._client.publish(f"{scripted.root}/{topic}", payload, 1)
         await floor.play(rounds=1)
         assert all(device.connection.connects == 1 for device in floor.devices)

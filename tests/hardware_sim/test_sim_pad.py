@@ -7,15 +7,15 @@ from contextlib import asynccontextmanager
 from scripted_controller import WAGER_CENTS, Table, controller, reached
 
 from hardware_sim.connection import Broker
+from hardware_sim.device_context import DeviceContext, new_nonce
 from hardware_sim.faults import Faults
-from hardware_sim.felt import Felt
-from hardware_sim.notebook import Notebook, Sum
-from hardware_sim.pad import Pad
+from hardware_sim.pad import SimulatedPad
 from hardware_sim.player import Habits, People
-from hardware_sim.setting import Setting, new_nonce
 from hardware_sim.shoe import Shoe
-from hardware_sim.tempo import Tempo
-from hardware_sim.topics import Topics
+from hardware_sim.table import SimulatedTable
+from hardware_sim.timing import Timing
+from hardware_sim.topics import DeviceTopics
+from hardware_sim.wager_log import WagerLog, WagerTotal
 
 EAGER = Habits(play=1, wager=1, misplace=0, fold=0, void_hand=0, void_round=0)
 
@@ -31,13 +31,13 @@ def run(scene, broker, **more):
 @asynccontextmanager
 async def pad_and_controller(broker: Broker, site: str, habits=EAGER):
     async with controller(broker, site, ["t1"]) as scripted:
-        setting = Setting(broker, Topics(site), "main", Tempo(100), Faults(), Notebook(), new_nonce())
+        context = DeviceContext(broker, DeviceTopics(site), "main", Timing(100), Faults(), WagerLog(), new_nonce())
         shoe = Shoe(0)
-        pad = Pad(Felt("t1", 7, shoe, People(0, "t1", habits, shoe)), 3, setting)
-        pad.felt, pad.notebook = pad._felt, setting.notebook
-        pad.faults = setting.faults
+        pad = SimulatedPad(SimulatedTable("t1", 7, shoe, People(0, "t1", habits, shoe)), 3, context)
+        pad.table, pad.wager_log = pad._table, context.wager_log
+        pad.faults = context.faults
         pad.connection.start()
-        await reached(lambda: pad.felt.seen is not None)
+        await reached(lambda: pad.table.seen is not None)
         try:
             yield pad, scripted
         finally:
@@ -65,8 +65,8 @@ def test_a_wager_is_repeated_unchanged_until_the_lamp_answers(broker):
         assert len(heard) == 3
         assert heard[0] == heard[1] == heard[2]
         assert (heard[0]["round"], heard[0]["amount_cents"], heard[0]["ante"]) == (1, WAGER_CENTS, True)
-        assert pad.notebook.is_quiet
-        assert pad.notebook.believed == {("t1", 1): Sum(1, WAGER_CENTS)}
+        assert pad.wager_log.is_quiet
+        assert pad.wager_log.believed == {("t1", 1): WagerTotal(1, WAGER_CENTS)}
         await reached(lambda: scripted.shown.get("tables/t1/pads/3/shown", {}).get("lit") is True)
 
     run(repeats, broker)
@@ -79,10 +79,10 @@ def test_what_an_older_epoch_says_is_ignored(broker):
         await reached(lambda: wagers_heard(scripted))
         own_id = wagers_heard(scripted)[0]["wager_id"]
         answer = {"wager_id": own_id, "verdict": "rejected", "reason": "no_ante"}
-        scripted.say_lamp("t1", 3, answer, mark=(scripted.epoch - 1, scripted.seq + 1000))
+        scripted.say_lamp("t1", 3, answer, position=(scripted.epoch - 1, scripted.seq + 1000))
         await reached(lambda: pad.lamp is not None and pad.lamp.lit)
-        assert not pad.notebook.rejected
-        assert pad.notebook.verdicts["accepted"] == 1
+        assert not pad.wager_log.rejected
+        assert pad.wager_log.verdicts["accepted"] == 1
 
     run(ignores, broker)
 
@@ -92,9 +92,9 @@ def test_a_rejected_wager_is_not_believed(broker):
         scripted.tables["t1"] = Table(1, "open", suspended="display")
         scripted.seq += 1
         scripted.say_state("t1")
-        await reached(lambda: pad.notebook.rejected)
-        assert pad.notebook.rejected == {"table_suspended": 1}
-        assert sum(told.cents for told in pad.notebook.believed.values()) == 0
+        await reached(lambda: pad.wager_log.rejected)
+        assert pad.wager_log.rejected == {"table_suspended": 1}
+        assert sum(told.cents for told in pad.wager_log.believed.values()) == 0
 
     run(rejected, broker)
 
@@ -108,8 +108,8 @@ def test_a_voided_wager_is_asked_about_and_another_one_put(broker):
         scripted.void("t1", 3)
         scripted.say_state("t1")
         await reached(lambda: pad.lamp.lit and pad.lamp.wager_id != first)
-        assert pad.notebook.verdicts == {"returned": 1, "accepted": 1}
-        assert pad.notebook.believed == {("t1", 1): Sum(1, WAGER_CENTS)}
+        assert pad.wager_log.verdicts == {"returned": 1, "accepted": 1}
+        assert pad.wager_log.believed == {("t1", 1): WagerTotal(1, WAGER_CENTS)}
 
     run(voided, broker)
 
@@ -122,10 +122,10 @@ def test_a_round_voided_behind_its_back_is_asked_about(broker):
         scripted.do_void_round("t1", scripted.tables["t1"], {})
         scripted.seq += 1
         scripted.say_state("t1")
-        pad.felt.end(1)
-        await reached(lambda: pad.notebook.is_quiet)
-        assert pad.notebook.verdicts["returned"] == 1
-        assert pad.notebook.believed == {("t1", 1): Sum(0, 0)}
+        pad.table.end(1)
+        await reached(lambda: pad.wager_log.is_quiet)
+        assert pad.wager_log.verdicts["returned"] == 1
+        assert pad.wager_log.believed == {("t1", 1): WagerTotal(0, 0)}
 
     run(voided_later, broker)
 
@@ -134,11 +134,11 @@ def test_a_wager_held_back_into_the_next_round_is_refused_there(broker):
     async def held_back(pad, scripted):
         pad.faults.order("delay", "t1/3")
         open_round(scripted)
-        await reached(lambda: pad.notebook.sent == 1)
+        await reached(lambda: pad.wager_log.sent == 1)
         open_round(scripted, 2)
-        await reached(lambda: pad.notebook.is_quiet and pad.notebook.sent == 2)
+        await reached(lambda: pad.wager_log.is_quiet and pad.wager_log.sent == 2)
         assert scripted.rejected == {"stale_round": 1, None: 0}
-        assert pad.notebook.believed == {("t1", 1): Sum(0, 0), ("t1", 2): Sum(1, WAGER_CENTS)}
+        assert pad.wager_log.believed == {("t1", 1): WagerTotal(0, 0), ("t1", 2): WagerTotal(1, WAGER_CENTS)}
 
     run(held_back, broker)
 
@@ -147,16 +147,16 @@ def test_a_reordered_wager_first_arrives_after_the_next_one(broker):
     async def reordered(pad, scripted):
         pad.faults.order("reorder", "t1/3")
         open_round(scripted)
-        await reached(lambda: pad.notebook.repeated >= 3)
+        await reached(lambda: pad.wager_log.repeated >= 3)
         pad.disconnect()
         await reached(lambda: pad.connection.connects == 2 and pad.connection.online.is_set())
-        pad.felt.end(1)
-        assert not pad.felt.awaited
+        pad.table.end(1)
+        assert not pad.table.awaited
         open_round(scripted, 2)
-        await reached(lambda: pad.lamp is not None and pad.lamp.lit and pad.notebook.is_quiet)
+        await reached(lambda: pad.lamp is not None and pad.lamp.lit and pad.wager_log.is_quiet)
         assert [wager["round"] for wager in wagers_heard(scripted)][:2] == [2, 1]
         assert scripted.rejected["stale_round"] >= 1
-        assert pad.notebook.believed == {("t1", 1): Sum(0, 0), ("t1", 2): Sum(1, WAGER_CENTS)}
+        assert pad.wager_log.believed == {("t1", 1): WagerTotal(0, 0), ("t1", 2): WagerTotal(1, WAGER_CENTS)}
 
     run(reordered, broker)
 
@@ -165,11 +165,11 @@ def test_a_reordered_wager_arrives_at_the_end_where_no_other_follows(broker):
     async def let_go(pad, scripted):
         pad.faults.order("reorder", "t1/3")
         open_round(scripted)
-        await reached(lambda: pad.notebook.repeated >= 3)
+        await reached(lambda: pad.wager_log.repeated >= 3)
         assert not wagers_heard(scripted)
         pad.stop_wagering()
-        await reached(lambda: pad.lamp is not None and pad.lamp.lit and pad.notebook.is_quiet)
-        assert pad.notebook.believed == {("t1", 1): Sum(1, WAGER_CENTS)}
+        await reached(lambda: pad.lamp is not None and pad.lamp.lit and pad.wager_log.is_quiet)
+        assert pad.wager_log.believed == {("t1", 1): WagerTotal(1, WAGER_CENTS)}
 
     run(let_go, broker)
 
@@ -195,11 +195,11 @@ def test_a_wager_lost_in_a_power_cycle_is_cleared_up_when_the_round_is_over(brok
         open_round(scripted)
         await reached(lambda: pad.lamp is not None and pad.lamp.lit)
         assert len({wager["wager_id"] for wager in wagers_heard(scripted)}) == 2
-        assert not pad.notebook.is_quiet
-        pad.felt.end(1)
-        await reached(lambda: pad.notebook.is_quiet)
-        assert pad.notebook.believed == {("t1", 1): Sum(1, WAGER_CENTS)}
-        assert pad.notebook.verdicts == {"accepted": 1, "rejected": 1}
+        assert not pad.wager_log.is_quiet
+        pad.table.end(1)
+        await reached(lambda: pad.wager_log.is_quiet)
+        assert pad.wager_log.believed == {("t1", 1): WagerTotal(1, WAGER_CENTS)}
+        assert pad.wager_log.verdicts == {"accepted": 1, "rejected": 1}
 
     run(lost, broker)
 
@@ -210,7 +210,7 @@ def test_an_answer_that_contradicts_an_earlier_one_is_noted(broker):
         await reached(lambda: pad.lamp is not None and pad.lamp.lit)
         answer = {"wager_id": pad.lamp.wager_id, "verdict": "rejected", "reason": "no_ante"}
         scripted.say_lamp("t1", 3, answer)
-        await reached(lambda: pad.notebook.contradictions)
-        assert pad.notebook.believed == {("t1", 1): Sum(1, WAGER_CENTS)}
+        await reached(lambda: pad.wager_log.contradictions)
+        assert pad.wager_log.believed == {("t1", 1): WagerTotal(1, WAGER_CENTS)}
 
     run(contradicted, broker)

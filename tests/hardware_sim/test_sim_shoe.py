@@ -3,7 +3,7 @@
 import pytest
 
 import rules
-from hardware_sim.shoe import MOST_BOXES, Rig, RigError, Shoe
+from hardware_sim.shoe import MAX_BOXES, Rig, RigError, Shoe
 from rules import Category
 
 GAME = rules.load("canberra-poker-2016")
@@ -20,7 +20,7 @@ def category(hand):
 
 def test_a_deal_has_no_card_twice_and_five_for_everyone():
     for number in range(1, 200):
-        deal = Shoe(3).deal("t1", number, MOST_BOXES)
+        deal = Shoe(3).deal("t1", number, MAX_BOXES)
         assert all(len(hand) == 5 for hand in (*deal.boxes.values(), deal.dealer))
         assert len(set(cards_of(deal))) == 50
 
@@ -47,7 +47,7 @@ def test_a_rigged_hand_is_what_was_ordered(hand):
 def test_several_big_hands_come_from_one_deck():
     wanted = ["royal_flush"] * 4 + ["straight_flush"] * 3 + ["four_of_a_kind", "full_house"]
     shoe = Shoe(1, [Rig("t1", box, hand, 1) for box, hand in enumerate(wanted, 1)])
-    deal = shoe.deal("t1", 1, MOST_BOXES)
+    deal = shoe.deal("t1", 1, MAX_BOXES)
     assert [category(deal.boxes[box]) for box in range(1, 10)] == wanted
     assert len(set(cards_of(deal))) == 50
 

@@ -10,7 +10,7 @@ from certificates import certificate
 from machinery import free_port, takes_connections, wait_until
 from scripted_controller import controller
 
-from hardware_sim import AddressError, Broker
+from hardware_sim import Broker, BrokerAddressError
 
 
 @pytest.fixture
@@ -68,7 +68,7 @@ def test_a_ca_file_that_cannot_be_used_is_refused(tmp_path):
         ("mqtts://localhost", "empty.pem", "holds no certificate"),
         ("mqtts://localhost", "none.pem", "No such file"),
     ]:
-        with pytest.raises(AddressError, match=why):
+        with pytest.raises(BrokerAddressError, match=why):
             Broker.of(url, str(tmp_path / file))
 
 

@@ -66,23 +66,23 @@ async def killed(site, witness, port, kills):
             await asyncio.sleep(dice.uniform(0, LONGEST_LIFE_SECONDS))
             assert not playing.done() or playing.result()
             site.kill()
-            unanswered = {wager.wager_id for wager in floor.notebook.unanswered}
+            unanswered = {wager.wager_id for wager in floor.wager_log.unanswered}
             await asyncio.to_thread(site.start)
             answered = partial(is_answered, floor, unanswered)
-            assert await floor.wait_for(answered, LIMIT_SECONDS), floor.notebook.unanswered
+            assert await floor.wait_for(answered, LIMIT_SECONDS), floor.wager_log.unanswered
             assert_kept(site, witness)
             assert_verified(site)
             before, head = head, site.head()
             lives.append(head - before)
         ended.set()
         await playing
-        assert await floor.stop(), (floor.notebook.unanswered, floor.snapshot().tables)
+        assert await floor.stop(), (floor.wager_log.unanswered, floor.snapshot().tables)
     return floor, lives
 
 
 def is_answered(floor, wagers):
     """Whether none of these wagers lacks its answer."""
-    return not wagers & {wager.wager_id for wager in floor.notebook.unanswered}
+    return not wagers & {wager.wager_id for wager in floor.wager_log.unanswered}
 
 
 def assert_verified(site):

@@ -9,20 +9,20 @@ from typing import NamedTuple
 
 from hardware_sim.connection import Broker
 from hardware_sim.faults import Faults
-from hardware_sim.notebook import Notebook
-from hardware_sim.tempo import Tempo
-from hardware_sim.topics import Topics
+from hardware_sim.timing import Timing
+from hardware_sim.topics import DeviceTopics
+from hardware_sim.wager_log import WagerLog
 
 
-class Setting(NamedTuple):
+class DeviceContext(NamedTuple):
     """Where the devices of a floor speak, how fast they live, and what goes wrong."""
 
     broker: Broker
-    topics: Topics
+    topics: DeviceTopics
     jackpot: str
-    tempo: Tempo
+    timing: Timing
     faults: Faults
-    notebook: Notebook
+    wager_log: WagerLog
     nonce: str
 
     def ids(self, prefix: str) -> Iterator[str]:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from hardware_sim.connection import Connection
+from hardware_sim.connection import DeviceConnection
 from hardware_sim.faults import Fault, Faults, garbage
-from hardware_sim.messages import Plain, encoded
+from hardware_sim.messages import JsonObject, encode
 
 
-class Sender:
+class RetryingSender:
     """One device's way to one topic."""
 
     def __init__(
-        self, device: str, connection: Connection, topic: str, faults: Faults, *, holds_repeats: bool = False
+        self, device: str, connection: DeviceConnection, topic: str, faults: Faults, *, holds_repeats: bool = False
     ) -> None:
         self._device = device
         self._connection = connection
@@ -21,23 +21,23 @@ class Sender:
         self._kept_back: list[bytes] = []
         self._spoiled = 0
 
-    def say(self, message: Plain, own_id: str) -> None:
+    def say(self, message: JsonObject, own_id: str) -> None:
         """Say something for the first time; what is dropped or kept back, its device believes to be said."""
-        payload = encoded(message)
-        if self._strikes(Fault.GARBAGE):
+        payload = encode(message)
+        if self._occurs(Fault.GARBAGE):
             self._spoiled += 1
             self._publish(garbage(message, f"{own_id}-g{self._spoiled}", self._faults.luck(self._device)))
-        if self._strikes(Fault.REORDER):
+        if self._occurs(Fault.REORDER):
             self._kept_back.append(payload)
-        elif not self._strikes(Fault.DROP):
+        elif not self._occurs(Fault.DROP):
             self._publish(payload)
-            if self._strikes(Fault.DUPLICATE):
+            if self._occurs(Fault.DUPLICATE):
                 self._publish(payload)
             self.let_go()
 
-    def repeat(self, message: Plain) -> None:
+    def repeat(self, message: JsonObject) -> None:
         """Say the same again; what is kept back is not overtaken by it, where repeats are held as well."""
-        payload = encoded(message)
+        payload = encode(message)
         if not (self._holds_repeats and payload in self._kept_back):
             self._publish(payload)
 
@@ -47,8 +47,8 @@ class Sender:
         for payload in late:
             self._publish(payload)
 
-    def _strikes(self, fault: Fault) -> bool:
-        return self._faults.strikes(fault, self._device)
+    def _occurs(self, fault: Fault) -> bool:
+        return self._faults.occurs(fault, self._device)
 
     def _publish(self, payload: bytes) -> None:
         self._connection.publish(self._topic, payload)

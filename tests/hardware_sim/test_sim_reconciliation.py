@@ -10,14 +10,14 @@ import pytest
 from machinery import REPO
 from sqlalchemy import DDL
 
-from hardware_sim import inquiry
-from hardware_sim.books import Books, Reconciliation, compared, read_trail
-from hardware_sim.inquiry import ask_books, found_config
-from hardware_sim.notebook import Standing, Sum, summed
+from hardware_sim import controller_books
+from hardware_sim.controller_books import found_config, read_controller_books
+from hardware_sim.reconciliation import Books, Reconciliation, compared, wagers_from_events
+from hardware_sim.wager_log import StandingWager, WagerTotal, total_of
 
 ROUND = ("t1", 4)
-BELIEVED = {ROUND: {Standing(3, "b3-1", 200), Standing(5, "b5-1", 200)}}
-SUMS = {ROUND: Sum(2, 400)}
+BELIEVED = {ROUND: {StandingWager(3, "b3-1", 200), StandingWager(5, "b5-1", 200)}}
+SUMS = {ROUND: WagerTotal(2, 400)}
 
 
 def simulated(site, broker, *words, **environment):
@@ -41,10 +41,10 @@ def test_the_same_wagers_are_equal():
 @pytest.mark.parametrize(
     "booked",
     [
-        pytest.param([Standing(4, "b3-1", 200), Standing(5, "b5-1", 200)], id="on another box"),
-        pytest.param([Standing(3, "b3-2", 200), Standing(5, "b5-1", 200)], id="under another id"),
-        pytest.param([Standing(3, "b3-1", 201), Standing(5, "b5-1", 199)], id="of other amounts"),
-        pytest.param([Standing(3, "b3-1", 200), *[Standing(5, "b5-1", 200)] * 2], id="twice"),
+        pytest.param([StandingWager(4, "b3-1", 200), StandingWager(5, "b5-1", 200)], id="on another box"),
+        pytest.param([StandingWager(3, "b3-2", 200), StandingWager(5, "b5-1", 200)], id="under another id"),
+        pytest.param([StandingWager(3, "b3-1", 201), StandingWager(5, "b5-1", 199)], id="of other amounts"),
+        pytest.param([StandingWager(3, "b3-1", 200), *[StandingWager(5, "b5-1", 200)] * 2], id="twice"),
     ],
 )
 def test_sums_that_agree_do_not_hide_a_wager_that_is_booked_otherwise(booked):
@@ -55,7 +55,7 @@ def test_sums_that_agree_do_not_hide_a_wager_that_is_booked_otherwise(booked):
 
 
 def test_a_wager_that_is_booked_on_a_round_that_was_not_played_is_found():
-    astray = {ROUND: [Standing(3, "b3-1", 200)], ("t9", 1): [Standing(5, "b5-1", 200)]}
+    astray = {ROUND: [StandingWager(3, "b3-1", 200)], ("t9", 1): [StandingWager(5, "b5-1", 200)]}
     told = reconciled(astray).differences
     assert [(line.table, line.round) for line in told] == [ROUND, ("t9", 1)]
 
@@ -66,9 +66,11 @@ def event(kind, **data):
 
 def test_what_was_voided_does_not_stand():
     wagers = [event("wager_accepted", box=box, wager_id=f"b{box}", amount_cents=200) for box in (1, 2)]
-    assert read_trail(wagers)[ROUND] == [Standing(1, "b1", 200), Standing(2, "b2", 200)]
-    assert read_trail([*wagers, event("hand_voided", box=1, wager_id="b1")])[ROUND] == [Standing(2, "b2", 200)]
-    assert read_trail([*wagers, event("round_voided")])[ROUND] == []
+    assert wagers_from_events(wagers)[ROUND] == [StandingWager(1, "b1", 200), StandingWager(2, "b2", 200)]
+    assert wagers_from_events([*wagers, event("hand_voided", box=1, wager_id="b1")])[ROUND] == [
+        StandingWager(2, "b2", 200)
+    ]
+    assert wagers_from_events([*wagers, event("round_voided")])[ROUND] == []
 
 
 def test_the_configuration_is_found_as_the_commands_find_it_where_it_names_the_site(tmp_path, monkeypatch):
@@ -103,11 +105,11 @@ def test_books_of_many_pages_are_read_to_the_first_round_that_was_played(new_sit
     site = new_site(tables=1)
     assert simulated(site, broker).returncode == 0
     config = site.folder / "jackpot.toml"
-    whole = asyncio.run(ask_books(config, "main", [("t1", 1), ("t1", 2)]))
-    assert [whole.sums[key] for key in (("t1", 1), ("t1", 2))] == [summed(whole.wagers["t1", n]) for n in (1, 2)]
-    monkeypatch.setattr(inquiry, "PAGE_ROWS", 9)
-    assert asyncio.run(ask_books(config, "main", [("t1", 1), ("t1", 2)])) == whole
-    last = asyncio.run(ask_books(config, "main", [("t1", 2)]))
+    whole = asyncio.run(read_controller_books(config, "main", [("t1", 1), ("t1", 2)]))
+    assert [whole.sums[key] for key in (("t1", 1), ("t1", 2))] == [total_of(whole.wagers["t1", n]) for n in (1, 2)]
+    monkeypatch.setattr(controller_books, "PAGE_ROWS", 9)
+    assert asyncio.run(read_controller_books(config, "main", [("t1", 1), ("t1", 2)])) == whole
+    last = asyncio.run(read_controller_books(config, "main", [("t1", 2)]))
     assert last.sums == {("t1", 2): whole.sums["t1", 2]}
     assert last.wagers["t1", 2] == whole.wagers["t1", 2]
 

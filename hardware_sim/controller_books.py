@@ -11,11 +11,11 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Final
 
-from hardware_sim.books import Books, BooksError, read_books, read_trail
-from hardware_sim.notebook import RoundKey
+from hardware_sim.reconciliation import Books, BooksError, read_books, wagers_from_events
+from hardware_sim.wager_log import RoundKey
 
 PAGE_ROWS: Final = 1_000
-MOST_PAGES: Final = 2_000
+MAX_PAGES: Final = 2_000
 DEFAULT_CONFIG: Final = Path("jackpot.toml")
 DEFAULT_SITE: Final = "casino"
 
@@ -32,20 +32,20 @@ def found_config(site: str) -> Path | None:
     return path if os.environ.get("JACKPOT_SITE", named) == site else None
 
 
-async def ask_books(config: Path, jackpot: str, played: Iterable[RoundKey]) -> Books:
+async def read_controller_books(config: Path, jackpot: str, played: Iterable[RoundKey]) -> Books:
     """What the books say of the rounds that were played, and of every wager since the first of them."""
     rounds = await _rounds(config, jackpot, set(played))
     first = min((row["seq"] for row in rounds), default=None)
     events = await _events(config, jackpot, first) if first is not None else []
     sums = read_books(rounds).sums
-    return Books(f"the controller's books ({config.name}), wager by wager", sums, read_trail(events))
+    return Books(f"the controller's books ({config.name}), wager by wager", sums, wagers_from_events(events))
 
 
 async def _rounds(config: Path, jackpot: str, missing: set[RoundKey]) -> list[Row]:
     """Rounds, the newest first, until every one that is wanted is found; of them only those that are."""
     wanted, found = frozenset(missing), []
     before: int | None = None
-    for _ in range(MOST_PAGES):
+    for _ in range(MAX_PAGES):
         rows = await _page(config, ["rounds", "--jackpot", jackpot], before)
         mine = [row for row in rows if (row["table_id"], row["round"]) in wanted]
         found += mine
@@ -60,7 +60,7 @@ async def _events(config: Path, jackpot: str, first: int) -> list[Row]:
     """The events from this one on, the oldest first."""
     found: list[Row] = []
     before: int | None = None
-    for _ in range(MOST_PAGES):
+    for _ in range(MAX_PAGES):
         rows = await _page(config, ["audit", "list", "--chain", jackpot], before)
         found += [row for row in rows if row["seq"] >= first]
         if len(rows) < PAGE_ROWS or rows[-1]["seq"] <= first:

@@ -8,9 +8,9 @@ from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from hardware_sim.notebook import RoundKey, Standing, Sum, summed
+from hardware_sim.wager_log import RoundKey, StandingWager, WagerTotal, total_of
 
-Wagers = Mapping[RoundKey, Collection[Standing]]
+Wagers = Mapping[RoundKey, Collection[StandingWager]]
 
 
 class BooksError(ValueError):
@@ -21,24 +21,24 @@ class Books(NamedTuple):
     """What the controller says of each round."""
 
     source: str
-    sums: Mapping[RoundKey, Sum]
+    sums: Mapping[RoundKey, WagerTotal]
     wagers: Wagers | None = None
     """Every wager that stands; None where only the sums are known."""
     is_wire: bool = False
     """Whether these are no books, but what was said on the wire; a supervisor's void does not show in it."""
 
 
-class Line(NamedTuple):
+class Comparison(NamedTuple):
     """A table or a round: what was believed, what was booked."""
 
     table: str
     round: int | None
     rounds: int
-    believed: Sum
-    booked: Sum
-    not_booked: tuple[Standing, ...] = ()
+    believed: WagerTotal
+    booked: WagerTotal
+    not_booked: tuple[StandingWager, ...] = ()
     """The wagers that are believed, but not booked so: on that box, under that id, of that amount, once."""
-    not_believed: tuple[Standing, ...] = ()
+    not_believed: tuple[StandingWager, ...] = ()
     """The wagers that are booked, but not believed so."""
 
     @property
@@ -56,23 +56,23 @@ class Reconciliation(NamedTuple):
     """Every round of a run, compared."""
 
     books: Books
-    rounds: tuple[Line, ...]
+    rounds: tuple[Comparison, ...]
     unanswered: int
     contradictions: tuple[str, ...]
 
     @property
-    def tables(self) -> tuple[Line, ...]:
+    def tables(self) -> tuple[Comparison, ...]:
         """The rounds of each table added up."""
         names = dict.fromkeys(line.table for line in self.rounds)
         return tuple(_added(name, [line for line in self.rounds if line.table == name]) for name in names)
 
     @property
-    def total(self) -> Line:
+    def total(self) -> Comparison:
         """Everything added up."""
         return _added("all", self.rounds)
 
     @property
-    def differences(self) -> tuple[Line, ...]:
+    def differences(self) -> tuple[Comparison, ...]:
         """The rounds where believed and booked differ."""
         return tuple(line for line in self.rounds if not line.is_equal)
 
@@ -82,7 +82,7 @@ class Reconciliation(NamedTuple):
         return not self.differences and not self.unanswered and not self.contradictions
 
 
-def compared(played: Iterable[RoundKey], believed: Wagers, books: Books) -> tuple[Line, ...]:
+def compared(played: Iterable[RoundKey], believed: Wagers, books: Books) -> tuple[Comparison, ...]:
     """Believed against booked, for the rounds that were played, and any other that one of our wagers is booked on."""
     ours = {wager.wager_id for wagers in believed.values() for wager in wagers}
     booked = books.wagers or {}
@@ -95,7 +95,7 @@ def read_books(rows: Iterable[Mapping[str, Any]]) -> Books:
     """Books from rows as `jackpot rounds --json` prints them: `table_id`, `round`, `wagers`, `wagered_cents`."""
     try:
         sums = {
-            (str(row["table_id"]), int(row["round"])): Sum(int(row["wagers"]), int(row["wagered_cents"]))
+            (str(row["table_id"]), int(row["round"])): WagerTotal(int(row["wagers"]), int(row["wagered_cents"]))
             for row in rows
         }
     except (KeyError, TypeError, ValueError):
@@ -114,15 +114,15 @@ def read_books_file(path: Path) -> Books:
     return read_books(rows if isinstance(rows, list) else [rows])
 
 
-def read_trail(events: Iterable[Mapping[str, Any]]) -> dict[RoundKey, list[Standing]]:
+def wagers_from_events(events: Iterable[Mapping[str, Any]]) -> dict[RoundKey, list[StandingWager]]:
     """The wagers that stand after events as `jackpot audit list --json` prints them, the oldest first."""
-    standing: dict[RoundKey, list[Standing]] = {}
+    standing: dict[RoundKey, list[StandingWager]] = {}
     for event in events:
         wagers = standing.setdefault((event["table_id"], event["round"]), [])
         match event["type"]:
             case "wager_accepted":
                 data = json.loads(event["data"])
-                wagers.append(Standing(data["box"], data["wager_id"], data["amount_cents"]))
+                wagers.append(StandingWager(data["box"], data["wager_id"], data["amount_cents"]))
             case "hand_voided":
                 returned = json.loads(event["data"])["wager_id"]
                 wagers[:] = [wager for wager in wagers if wager.wager_id != returned]
@@ -131,8 +131,8 @@ def read_trail(events: Iterable[Mapping[str, Any]]) -> dict[RoundKey, list[Stand
     return standing
 
 
-def _compared(key: RoundKey, believed: Collection[Standing], books: Books) -> Line:
-    line = Line(*key, 1, summed(believed), books.sums.get(key, Sum()))
+def _compared(key: RoundKey, believed: Collection[StandingWager], books: Books) -> Comparison:
+    line = Comparison(*key, 1, total_of(believed), books.sums.get(key, WagerTotal()))
     if books.wagers is None:
         return line
     ours, theirs = Counter(believed), Counter(books.wagers.get(key, ()))
@@ -141,11 +141,11 @@ def _compared(key: RoundKey, believed: Collection[Standing], books: Books) -> Li
     )
 
 
-def _added(table: str, lines: Iterable[Line]) -> Line:
-    total = Line(table, None, 0, Sum(), Sum())
+def _added(table: str, lines: Iterable[Comparison]) -> Comparison:
+    total = Comparison(table, None, 0, WagerTotal(), WagerTotal())
     for line in lines:
         believed, booked = total.believed.plus(*line.believed), total.booked.plus(*line.booked)
-        total = Line(
+        total = Comparison(
             table, None, total.rounds + line.rounds, believed, booked,
             total.not_booked + line.not_booked, total.not_believed + line.not_believed,
         )  # fmt: skip

@@ -4,27 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from hardware_sim.messages import TableState
-from hardware_sim.notebook import Sum
+from hardware_sim.messages import ReceivedState
 from hardware_sim.player import People
 from hardware_sim.shoe import Deal, Shoe
+from hardware_sim.wager_log import WagerTotal
 
 RoundOver = Callable[[int, frozenset[int] | None], None]
 """Called with a round and the boxes that held a wager when it was settled; None where nobody knows."""
 
 
-class Felt:
+class SimulatedTable:
     """One table with its boxes, between the pads and the dealer."""
 
-    def __init__(self, table: str, boxes: int, shoe: Shoe, people: People) -> None:
-        self.table = table
+    def __init__(self, name: str, boxes: int, shoe: Shoe, people: People) -> None:
+        self.name = name
         self.boxes = boxes
         self.people = people
         self.first_round: int | None = None
         """The last round that is not ours: deals count from the one after it."""
         self.awaited: set[str] = set()
         """The wagers of this round that lie on a pad whose lamp has not answered: everybody can see them."""
-        self.booked: dict[int, Sum] = {}
+        self.booked: dict[int, WagerTotal] = {}
         """What the states told of each round of ours."""
         self.voided: set[tuple[int, int]] = set()
         """The boxes whose wager the dealer has already voided in a round: once is enough."""
@@ -32,12 +32,12 @@ class Felt:
         self.listeners: list[RoundOver] = []
         self._shoe = shoe
         self._deal: tuple[int, Deal] | None = None
-        self.seen: TableState | None = None
+        self.seen: ReceivedState | None = None
         self._over = 0
 
-    def hear(self, state: TableState) -> None:
+    def hear(self, state: ReceivedState) -> None:
         """A device of this table heard its state; another may have heard a newer one."""
-        if self.seen is not None and state.jackpot == self.seen.jackpot and state.mark < self.seen.mark:
+        if self.seen is not None and state.jackpot == self.seen.jackpot and state.position < self.seen.position:
             return
         if self.first_round is None:
             self.first_round = self._over = state.round
@@ -45,18 +45,18 @@ class Felt:
         if state.round <= self.first_round:
             return
         if state.phase != "idle":
-            self.booked[state.round] = Sum(len(state.lit), len(state.lit) * state.wager_cents)
+            self.booked[state.round] = WagerTotal(len(state.lit), len(state.lit) * state.wager_cents)
         elif before is not None and before.round == state.round and before.phase == "open":
-            self.booked[state.round] = Sum()
+            self.booked[state.round] = WagerTotal()
 
     def deal_number(self, number: int) -> int:
         """Which deal of ours a round is, from 1; 0 or less for a round that is not ours."""
         return number - (self.first_round if self.first_round is not None else number)
 
-    def cards(self, state: TableState) -> Deal:
+    def cards(self, state: ReceivedState) -> Deal:
         """The cards that lie on the table in this round."""
         if self._deal is None or self._deal[0] != state.round:
-            deal = self._shoe.deal(self.table, self.deal_number(state.round), self.boxes, state.declared)
+            deal = self._shoe.deal(self.name, self.deal_number(state.round), self.boxes, state.declared)
             self._deal = state.round, deal
         return self._deal[1]
 

@@ -22,7 +22,7 @@ PLAIN_WIDTH: Final = 110
 _ENDING: Final = (signal.SIGINT, signal.SIGTERM)
 
 
-class Programme(NamedTuple):
+class PlayOptions(NamedTuple):
     """What is played, how long, and the words under it."""
 
     title: str
@@ -38,7 +38,7 @@ def new_screen() -> Console:
     return screen if screen.is_terminal else Console(highlight=False, width=max(screen.width, PLAIN_WIDTH))
 
 
-async def show(floor: Floor, screen: Console, programme: Programme) -> None:
+async def show(floor: Floor, screen: Console, programme: PlayOptions) -> None:
     """Play the programme to its end, and have every wager answered."""
     watch = asyncio.create_task(
         _live(floor, screen, programme) if screen.is_terminal else _log(floor, screen, programme)
@@ -52,7 +52,7 @@ async def show(floor: Floor, screen: Console, programme: Programme) -> None:
             await watch
 
 
-async def _live(floor: Floor, screen: Console, programme: Programme) -> None:
+async def _live(floor: Floor, screen: Console, programme: PlayOptions) -> None:
     def frame() -> RenderableType:
         now = floor.snapshot()
         words = "\n".join(filter(None, [programme.words(), *_alone(floor, now)]))
@@ -69,7 +69,7 @@ async def _live(floor: Floor, screen: Console, programme: Programme) -> None:
             live.update(frame(), refresh=True)
 
 
-async def _log(floor: Floor, screen: Console, programme: Programme) -> None:
+async def _log(floor: Floor, screen: Console, programme: PlayOptions) -> None:
     """A line now and then, and what has to be said at once."""
     said: set[str] = set()
     due = 0.0

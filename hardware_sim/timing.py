@@ -5,11 +5,11 @@ from __future__ import annotations
 import random
 from typing import Final, NamedTuple
 
-SHORTEST_RETRY_SECONDS: Final = 0.5
-LONGEST_RETRY_SECONDS: Final = 8.0
+MIN_RETRY_SECONDS: Final = 0.5
+MAX_RETRY_SECONDS: Final = 8.0
 
 
-class Tempo(NamedTuple):
+class Timing(NamedTuple):
     """The speed of a floor; at 1 a round takes about as long as at a real table."""
 
     speed: float = 1.0
@@ -21,12 +21,12 @@ class Tempo(NamedTuple):
     @property
     def first_retry_seconds(self) -> float:
         """How long a device waits for its first answer before it says the same again."""
-        return max(SHORTEST_RETRY_SECONDS, self.seconds(1.0))
+        return max(MIN_RETRY_SECONDS, self.seconds(1.0))
 
 
 def next_retry_seconds(wait: float) -> float:
     """The wait after this one."""
-    return min(2 * wait, LONGEST_RETRY_SECONDS)
+    return min(2 * wait, MAX_RETRY_SECONDS)
 
 
 def jittered(wait: float) -> float:

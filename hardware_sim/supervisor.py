@@ -1,4 +1,4 @@
-"""An operator of the floor who confirms wins and resumes tables through the console, as a supervisor would."""
+"""An supervisor of the floor who confirms wins and resumes tables through the console, as a supervisor would."""
 
 from __future__ import annotations
 
@@ -21,31 +21,31 @@ _TOO_LATE: Final = (HTTPStatus.NOT_FOUND, HTTPStatus.CONFLICT)
 _AGAIN: Final = (HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE)
 
 
-class OperatorError(Exception):
-    """An operator whom the console does not let act."""
+class SupervisorError(Exception):
+    """An supervisor whom the console does not let act."""
 
 
-class Operator:
+class Supervisor:
     """Who is called to a table; `problem` says why the last call was in vain."""
 
     def __init__(self, console: str, token: str, wait_seconds: float) -> None:
         if not console.startswith(("http://", "https://")):
-            raise OperatorError("the console's address is not understood: write http://127.0.0.1:8080")
+            raise SupervisorError("the console's address is not understood: write http://127.0.0.1:8080")
         self.console = console.rstrip("/")
         self.problem = ""
         self._token = token
         self._wait_seconds = wait_seconds
 
     async def require_role(self) -> None:
-        """Refuse where this operator may not act, before anybody waits for it."""
+        """Refuse where this supervisor may not act, before anybody waits for it."""
         try:
             told = await asyncio.to_thread(self._asked, "session")
         except urllib.error.HTTPError as error:
-            raise OperatorError(f"the console at {self.console} refuses the token: {_detail(error)}") from None
+            raise SupervisorError(f"the console at {self.console} refuses the token: {_detail(error)}") from None
         except (OSError, HTTPException, ValueError) as error:
-            raise OperatorError(f"the console at {self.console} cannot be asked: {_reason(error)}") from None
+            raise SupervisorError(f"the console at {self.console} cannot be asked: {_reason(error)}") from None
         if told.get("role") not in ACTING:
-            raise OperatorError(f"{told.get('name')} is no supervisor, who could confirm a win or resume a table")
+            raise SupervisorError(f"{told.get('name')} is no supervisor, who could confirm a win or resume a table")
 
     async def confirm(self, table: str, number: int) -> None:
         """Come to a table whose win waits, and confirm it."""

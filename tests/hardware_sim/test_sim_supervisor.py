@@ -10,7 +10,7 @@ import time
 from machinery import REPO
 from scripted_controller import controller, reached
 
-from hardware_sim import Operator, operator
+from hardware_sim import Supervisor, supervisor
 from jackpot.core.events import EventType
 
 LIMIT_SECONDS = 10
@@ -83,7 +83,11 @@ def test_an_operator_who_may_not_act_is_refused_at_the_start_in_one_sentence(new
         (address(site), {}, "--console needs a supervisor's token, by --token or JACKPOT_TOKEN"),
         (address(site), with_auditor, "auditor is no supervisor, who could confirm a win or resume a table"),
         (address(site), {"JACKPOT_TOKEN": "wrong"}, f"the console at {address(site)} refuses the token: "),
-        ("http://127.0.0.1:9", with_auditor, "the console at http://127.0.0.1:9 cannot be asked: Connection refused"),
+        (
+            "http://127.0.0.1:9",
+            with_auditor,
+            "the console at http://127.0.0.1:9 cannot be asked: Connection refused",
+        ),
         ("file:///etc", with_auditor, "the console's address is not understood: write http://127.0.0.1:8080"),
     ]:
         done = simulated(site, broker, "--console", console, **environment)
@@ -99,13 +103,13 @@ def stopped(site):
 
 def test_a_console_that_is_not_there_for_a_moment_is_asked_again(new_site, monkeypatch):
     """A table that does not wait is a conflict, which is an answer: somebody else was quicker."""
-    monkeypatch.setattr(operator, "AGAIN_SECONDS", 0.05)
-    monkeypatch.setattr(operator, "ATTEMPTS", 400)
+    monkeypatch.setattr(supervisor, "AGAIN_SECONDS", 0.05)
+    monkeypatch.setattr(supervisor, "ATTEMPTS", 400)
     site = new_site(tables=1)
     site.stop()
 
     async def asked():
-        called = Operator(address(site), site.tokens[0], 0)
+        called = Supervisor(address(site), site.tokens[0], 0)
         asking = asyncio.create_task(called.resume("t1"))
         await reached(lambda: called.problem)
         assert "cannot be asked" in called.problem
@@ -119,6 +123,6 @@ def test_a_console_that_is_not_there_for_a_moment_is_asked_again(new_site, monke
 
 def test_a_refusal_is_kept_for_the_end(new_site):
     site = new_site(tables=1)
-    called = Operator(address(site), "wrong", 0)
+    called = Supervisor(address(site), "wrong", 0)
     asyncio.run(called.resume("t1"))
     assert called.problem

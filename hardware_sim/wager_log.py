@@ -1,4 +1,4 @@
-"""The notebook: what the pads believe of every wager they sent, kept where no power cycle reaches it."""
+"""The wager_log: what the pads believe of every wager they sent, kept where no power cycle reaches it."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from hardware_sim.messages import Plain
+from hardware_sim.messages import JsonObject
 
 KEPT_ROUNDS: Final = 50
 """Answered wagers of older rounds are asked about no more; of them only what stands is kept."""
 
 
-class Wager(NamedTuple):
+class SentWager(NamedTuple):
     """A wager as a pad sends it, and sends it again."""
 
     wager_id: str
@@ -25,7 +25,7 @@ class Wager(NamedTuple):
     sent_at: str
 
     @property
-    def message(self) -> Plain:
+    def message(self) -> JsonObject:
         """The message on the wire."""
         return {
             "wager_id": self.wager_id,
@@ -37,25 +37,25 @@ class Wager(NamedTuple):
 
 
 @dataclass(slots=True)
-class Entry:
+class LogEntry:
     """One wager and what is believed of it, None before the first answer."""
 
-    wager: Wager
+    wager: SentWager
     verdict: str | None = None
 
 
-class Sum(NamedTuple):
+class WagerTotal(NamedTuple):
     """How many wagers, and of how much."""
 
     wagers: int = 0
     cents: int = 0
 
-    def plus(self, wagers: int, cents: int) -> Sum:
+    def plus(self, wagers: int, cents: int) -> WagerTotal:
         """So much more."""
-        return Sum(self.wagers + wagers, self.cents + cents)
+        return WagerTotal(self.wagers + wagers, self.cents + cents)
 
 
-class Standing(NamedTuple):
+class StandingWager(NamedTuple):
     """A wager that stands on a box."""
 
     box: int
@@ -63,23 +63,23 @@ class Standing(NamedTuple):
     cents: int
 
 
-def summed(wagers: Collection[Standing]) -> Sum:
+def total_of(wagers: Collection[StandingWager]) -> WagerTotal:
     """How many wagers stand, and of how much."""
-    return Sum(len(wagers), sum(wager.cents for wager in wagers))
+    return WagerTotal(len(wagers), sum(wager.cents for wager in wagers))
 
 
 RoundKey = tuple[str, int]
 """A table and its round."""
 
 
-class Notebook:
+class WagerLog:
     """All wagers of a floor."""
 
     def __init__(self) -> None:
-        self._entries: dict[RoundKey, dict[str, Entry]] = {}
+        self._entries: dict[RoundKey, dict[str, LogEntry]] = {}
         self._round_of: dict[str, RoundKey] = {}
         self._open: set[str] = set()
-        self.standing: dict[RoundKey, set[Standing]] = {}
+        self.standing: dict[RoundKey, set[StandingWager]] = {}
         """The wagers that the pads believe to stand, of every round in which one was answered."""
         self.sent = 0
         self.repeated = 0
@@ -87,10 +87,10 @@ class Notebook:
         self.rejected: Counter[str] = Counter()
         self.contradictions: list[str] = []
 
-    def write(self, wager: Wager) -> None:
+    def write(self, wager: SentWager) -> None:
         """A pad sends a wager for the first time."""
         key = wager.table, wager.round
-        self._entries.setdefault(key, {})[wager.wager_id] = Entry(wager)
+        self._entries.setdefault(key, {})[wager.wager_id] = LogEntry(wager)
         self._round_of[wager.wager_id] = key
         self._open.add(wager.wager_id)
         self.sent += 1
@@ -119,22 +119,22 @@ class Notebook:
         if not sure:
             self._open.update(entry.wager.wager_id for entry in mine)
 
-    def wager(self, wager_id: str) -> Wager | None:
+    def wager(self, wager_id: str) -> SentWager | None:
         """The wager of this id, if it is one of this floor's."""
         key = self._round_of.get(wager_id)
         return None if key is None else self._entries[key][wager_id].wager
 
     @property
-    def believed(self) -> dict[RoundKey, Sum]:
+    def believed(self) -> dict[RoundKey, WagerTotal]:
         """What the pads believe of every round in which a wager was answered."""
-        return {key: summed(wagers) for key, wagers in self.standing.items()}
+        return {key: total_of(wagers) for key, wagers in self.standing.items()}
 
     @property
-    def unanswered(self) -> list[Wager]:
+    def unanswered(self) -> list[SentWager]:
         """The wagers without an answer, or in doubt."""
         return [self._entries[self._round_of[wager_id]][wager_id].wager for wager_id in sorted(self._open)]
 
-    def unanswered_of(self, table: str, box: int) -> list[Wager]:
+    def unanswered_of(self, table: str, box: int) -> list[SentWager]:
         """A box's wagers without an answer, or in doubt."""
         return [wager for wager in self.unanswered if (wager.table, wager.box) == (table, box)]
 
@@ -143,7 +143,7 @@ class Notebook:
         """Whether every wager has its answer."""
         return not self._open
 
-    def _change(self, key: RoundKey, entry: Entry, verdict: str, reason: str | None) -> None:
+    def _change(self, key: RoundKey, entry: LogEntry, verdict: str, reason: str | None) -> None:
         before, wager = entry.verdict, entry.wager
         if (before, verdict) in _IMPOSSIBLE:
             self.contradictions.append(f"{wager.wager_id} was {before} and is now {verdict} ({reason})")
@@ -155,7 +155,7 @@ class Notebook:
         if verdict == "rejected":
             self.rejected[reason or "without a reason"] += 1
         standing = self.standing.setdefault(key, set())
-        mine = Standing(wager.box, wager.wager_id, wager.amount_cents)
+        mine = StandingWager(wager.box, wager.wager_id, wager.amount_cents)
         if verdict == "accepted":
             standing.add(mine)
         else:
