@@ -1,7 +1,7 @@
-"""One device's connection to the broker: kept for ever, with a will that says when it is gone.
+"""One device's connection to the broker: reconnects for ever, with an offline status as its will.
 
-Messages are taken in the inner paho client's callback and published without waiting for each: what matters is repeated
-until it is answered, and the rest is retained and said again after every connect.
+Messages are received in the callback of aiomqtt's inner paho client and published without waiting for the broker's
+acknowledgement: important messages are repeated until answered, the others are retained and sent again after a connect.
 """
 
 from __future__ import annotations
@@ -35,15 +35,15 @@ MessageCallback = Callable[[str, bytes], None]
 _log: Final = logging.getLogger("hardware_sim")
 _log.addHandler(logging.NullHandler())
 _log.propagate = False
-"""Connections break here on purpose; `Connection.problem` keeps the last reason."""
+"""Silent, because connections break on purpose here; `DeviceConnection.problem` holds the last reason."""
 
 
 class BrokerAddressError(ValueError):
-    """A broker's address that is not understood."""
+    """Invalid broker address or CA file."""
 
 
 class Broker(NamedTuple):
-    """Where a broker is, and who we say we are."""
+    """A broker's address and the credentials for it."""
 
     host: str = "127.0.0.1"
     port: int = 1883
@@ -51,37 +51,35 @@ class Broker(NamedTuple):
     password: str | None = None
     tls: bool = False
     ca_file: str | None = None
-    """Whom TLS trusts, where not the authorities that everybody trusts."""
+    """The certificate authorities to trust for TLS; None for the system's."""
 
     @classmethod
     def of(cls, url: str, ca_file: str | None = None) -> Broker:
-        """The broker a URL names: mqtt://host:1883 or mqtts://user:password@host:8883."""
+        """Return the broker at a URL: mqtt://host:1883 or mqtts://user:password@host:8883."""
         parts = urlsplit(url)
         ports = {"mqtt": 1883, "mqtts": 8883}
         try:
             port = parts.port or ports[parts.scheme]
         except (KeyError, ValueError):
-            raise BrokerAddressError(
-                "the broker's address is not understood: write mqtt://host:1883 or mqtts://…"
-            ) from None
+            raise BrokerAddressError("invalid broker address: write mqtt://host:1883 or mqtts://…") from None
         if not parts.hostname:
-            raise BrokerAddressError("the broker's address names no host: write mqtt://host:1883")
-        name = unquote(parts.username) if parts.username else None
-        word = unquote(parts.password) if parts.password else None
-        broker = cls(parts.hostname, port, name, word, parts.scheme == "mqtts", ca_file)
+            raise BrokerAddressError("the broker address has no host: write mqtt://host:1883")
+        username = unquote(parts.username) if parts.username else None
+        password = unquote(parts.password) if parts.password else None
+        broker = cls(parts.hostname, port, username, password, parts.scheme == "mqtts", ca_file)
         if ca_file is not None and not broker.tls:
-            raise BrokerAddressError("a CA file is for a broker with TLS: write mqtts://host:8883")
+            raise BrokerAddressError("a CA file needs a broker with TLS: write mqtts://host:8883")
         broker.tls_context()
         return broker
 
     def tls_context(self) -> ssl.SSLContext | None:
-        """How TLS is spoken with it; None where it is not."""
+        """Return the TLS context for this broker; None without TLS."""
         if not self.tls:
             return None
         try:
             return ssl.create_default_context(cafile=self.ca_file)
         except OSError as error:
-            why = "it holds no certificate" if isinstance(error, ssl.SSLError) else error.strerror
+            why = "it contains no certificate" if isinstance(error, ssl.SSLError) else error.strerror
             raise BrokerAddressError(f"the CA file {self.ca_file} cannot be used: {why}") from None
 
     def __str__(self) -> str:
@@ -89,9 +87,9 @@ class Broker(NamedTuple):
 
 
 class DeviceConnection:
-    """One client id at the broker, connected again whenever it breaks."""
+    """One client id at the broker, reconnected whenever the connection breaks."""
 
-    def __init__(  # noqa: PLR0913 - one argument for each thing a connection is made of
+    def __init__(  # noqa: PLR0913 - one argument for each property of a connection
         self,
         broker: Broker,
         client_id: str,
@@ -116,11 +114,11 @@ class DeviceConnection:
         self.problem = ""
 
     def start(self) -> None:
-        """Begin to be connected."""
+        """Start to connect, and to reconnect whenever the connection breaks."""
         self._task = asyncio.get_running_loop().create_task(self._run(), name=self._client_id)
 
     async def close(self) -> None:
-        """Say goodbye and go; the will stays unsaid, the same words are said by ourselves."""
+        """Publish the offline status and disconnect; the broker does not publish the will then."""
         if self._task is None:
             return
         if self._client is not None and self.online.is_set():
@@ -131,16 +129,16 @@ class DeviceConnection:
         self._task = None
 
     def publish(self, topic: str, payload: bytes, *, retain: bool = False) -> bool:
-        """Say something; False where it cannot be said now."""
+        """Publish a message; return False if it cannot be sent now."""
         paho = self._paho
         if paho is None or self._is_cut or not paho.is_connected():
             return False
         return paho.publish(topic, payload, 1, retain).rc == MQTT_ERR_SUCCESS
 
     def cut(self, *, away_seconds: float = 0.0) -> None:
-        """Break the socket without a goodbye, so that the will is said; stay away at least so long.
+        """Break the socket so that the broker publishes the will; do not reconnect for so many seconds.
 
-        What was said before still gets out, a tick later: a message that is lost is another fault.
+        The socket breaks a moment later, so that earlier messages are still sent: losing a message is another fault.
         """
         loop = asyncio.get_running_loop()
         self._away_until = loop.time() + away_seconds
@@ -148,20 +146,20 @@ class DeviceConnection:
         self.online.clear()
         sock = self._paho.socket() if self._paho is not None else None
         if isinstance(sock, socket.socket):
-            loop.call_later(CUT_SECONDS, _break, sock)
+            loop.call_later(CUT_SECONDS, _shut_down, sock)
 
     @property
     def _paho(self) -> Paho | None:
-        return self._client._client if self._client is not None else None  # noqa: SLF001 - the seam described above
+        return self._client._client if self._client is not None else None  # noqa: SLF001 - the inner client, see above
 
     async def _run(self) -> None:
         wait = FIRST_WAIT_SECONDS
         while True:
             try:
-                await self._once()
+                await self._connect_once()
             except (aiomqtt.MqttError, OSError) as error:
                 self.problem = str(error)
-            _heed_cancel()
+            _raise_if_cancelled()
             if self.online.is_set() or self._client is not None:
                 wait = FIRST_WAIT_SECONDS
             self.online.clear()
@@ -170,17 +168,17 @@ class DeviceConnection:
             await asyncio.sleep(max(away, random.uniform(wait / 2, wait)))  # noqa: S311 - spreads reconnects
             wait = min(2 * wait, MAX_WAIT_SECONDS)
 
-    async def _once(self) -> None:
+    async def _connect_once(self) -> None:
         async with self._new_client() as client:
-            _heed_cancel()
+            _raise_if_cancelled()
             self._client, self._is_cut = client, False
             self.connects += 1
             await client.publish(self._status_topic, ONLINE, qos=1, retain=True)
             await client.subscribe([(topic, 1) for topic in self._topics])
-            _heed_cancel()
+            _raise_if_cancelled()
             self.online.set()
             self._on_connect()
-            async for _ in client.messages:  # nothing comes this way; it ends when the connection does
+            async for _ in client.messages:  # yields nothing; ends when the connection ends
                 pass
 
     def _new_client(self) -> aiomqtt.Client:
@@ -198,21 +196,24 @@ class DeviceConnection:
             tls_context=self._broker.tls_context(),
             socket_options=[(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)],
         )
-        client._client.on_message = self._arrived  # noqa: SLF001 - the seam described above
+        client._client.on_message = self._receive  # noqa: SLF001 - the inner client, see above
         return client
 
-    def _arrived(self, _client: Any, _userdata: Any, message: Any) -> None:  # noqa: ANN401 - paho's callback
+    def _receive(self, _client: Any, _userdata: Any, message: Any) -> None:  # noqa: ANN401 - paho's callback
         if not self._is_cut:
             self._on_message(message.topic, bytes(message.payload))
 
 
-def _heed_cancel() -> None:
-    """Hear a cancel that was lost: on Python 3.11 `wait_for`, which aiomqtt uses, loses one in its answer's tick."""
+def _raise_if_cancelled() -> None:
+    """Raise a cancellation that was lost.
+
+    On Python 3.11 `wait_for`, which aiomqtt uses, loses one that comes in the same loop iteration as its result.
+    """
     task = asyncio.current_task()
     if task is not None and task.cancelling():
         raise asyncio.CancelledError
 
 
-def _break(sock: socket.socket) -> None:
+def _shut_down(sock: socket.socket) -> None:
     with contextlib.suppress(OSError):
         sock.shutdown(socket.SHUT_RDWR)

@@ -1,4 +1,4 @@
-"""What every device of a floor is given."""
+"""The settings and shared objects that every device of a floor is given."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from hardware_sim.wager_log import WagerLog
 
 
 class DeviceContext(NamedTuple):
-    """Where the devices of a floor speak, how fast they live, and what goes wrong."""
+    """The broker, topics, speed and faults of a floor, and the log of its wagers."""
 
     broker: Broker
     topics: DeviceTopics
@@ -26,10 +26,10 @@ class DeviceContext(NamedTuple):
     nonce: str
 
     def ids(self, prefix: str) -> Iterator[str]:
-        """Ids that never come again, neither in this run nor in another."""
+        """Return an iterator of ids that are unique across all runs."""
         return (f"{prefix}-{self.nonce}-{number:06d}" for number in count(1))
 
 
 def new_nonce() -> str:
-    """What tells one run from every other."""
+    """Return a text that differs for each run."""
     return f"{time.time_ns() // 1_000_000:x}"

@@ -1,4 +1,4 @@
-"""A display: shows the meter and celebrates wins, and says when it cannot know the meter."""
+"""A display: shows the meter and wins, and shows "unavailable" when the meter may be stale."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from hardware_sim.messages import (
     read_controller,
     read_meter,
     read_win,
-)
+)  # fmt: skip
 
-SILENCE_SECONDS: Final = 15.0
-KEPT_WINS: Final = 1_000
+STALE_SECONDS: Final = 15.0
+MAX_WINS: Final = 1_000
 
 
 class SimulatedDisplay:
@@ -29,13 +29,13 @@ class SimulatedDisplay:
         topics, jackpot = context.topics, context.jackpot
         self.name = name
         self.wins: dict[str, ReceivedWin] = {}
-        self.won = 0
+        self.win_count = 0
         self._jackpot = jackpot
         self._meter: ReceivedMeter | None = None
-        self._heard_at = 0.0
+        self._meter_received_at = 0.0
         self._position: MessagePosition = NO_POSITION
         self._epoch = -1
-        self._controller_is_there = True
+        self._controller_is_online = True
         self._topics = {kind: topics.jackpot(jackpot, kind) for kind in ("meter", "wins", "controller")}
         self._shown_topic = topics.display(name, "shown")
         self.connection = DeviceConnection(
@@ -43,54 +43,55 @@ class SimulatedDisplay:
             f"{topics.site}-{name}",
             status_topic=topics.display(name, "status"),
             topics=list(self._topics.values()),
-            on_message=self._hear,
-            on_connect=self._show,
+            on_message=self._receive,
+            on_connect=self._report_shown,
         )
 
     @property
     def shown(self) -> ReceivedMeter | None:
-        """What it shows; None is "unavailable", never a stale figure as if it were live."""
-        silent = asyncio.get_running_loop().time() - self._heard_at > SILENCE_SECONDS
-        return None if silent or not self._controller_is_there else self._meter
+        """The meter that it shows; None means "unavailable": it never shows a stale value as live."""
+        is_stale = asyncio.get_running_loop().time() - self._meter_received_at > STALE_SECONDS
+        return None if is_stale or not self._controller_is_online else self._meter
 
     def disconnect(self) -> None:
         """Lose the connection, not the memory."""
         self.connection.cut()
 
     def power_cycle(self) -> None:
-        """Lose the power and forget everything."""
-        self._meter, self._position, self._epoch, self._controller_is_there = None, NO_POSITION, -1, True
+        """Lose the power and the memory."""
+        self._meter, self._position, self._epoch, self._controller_is_online = None, NO_POSITION, -1, True
         self.connection.cut(away_seconds=1.0)
 
-    def _hear(self, topic: str, payload: bytes) -> None:
+    def _receive(self, topic: str, payload: bytes) -> None:
         if topic == self._topics["meter"]:
-            self._hear_meter(read_meter(payload))
+            self._receive_meter(read_meter(payload))
         elif topic == self._topics["wins"]:
-            self._hear_win(read_win(payload))
+            self._receive_win(read_win(payload))
         else:
-            said = read_controller(payload)
-            if said is not None and said.epoch >= self._epoch:
-                self._epoch, self._controller_is_there = said.epoch, said.online
+            status = read_controller(payload)
+            if status is not None and status.epoch >= self._epoch:
+                self._epoch, self._controller_is_online = status.epoch, status.online
 
-    def _hear_meter(self, meter: ReceivedMeter | None) -> None:
+    def _receive_meter(self, meter: ReceivedMeter | None) -> None:
         if meter is None or meter.position < self._position:
             return
         if meter.position.epoch > self._epoch:
-            self._epoch, self._controller_is_there = meter.position.epoch, True
+            self._epoch, self._controller_is_online = meter.position.epoch, True
         self._meter, self._position = meter, meter.position
-        self._heard_at = asyncio.get_running_loop().time()
-        self._show()
+        self._meter_received_at = asyncio.get_running_loop().time()
+        self._report_shown()
 
-    def _hear_win(self, win: ReceivedWin | None) -> None:
-        """Celebrate each win once; what comes later under the same id is its confirmation or correction."""
+    def _receive_win(self, win: ReceivedWin | None) -> None:
+        """Count each win once; a later message with the same id is its confirmation or correction."""
         if win is None or (win.win_id in self.wins and self.wins[win.win_id].status == win.status):
             return
-        self.won += win.win_id not in self.wins
+        self.win_count += win.win_id not in self.wins
         self.wins[win.win_id] = win
-        if len(self.wins) > KEPT_WINS:
+        if len(self.wins) > MAX_WINS:
             del self.wins[next(iter(self.wins))]
 
-    def _show(self) -> None:
+    def _report_shown(self) -> None:
+        """Publish the meter that it shows."""
         meter = self.shown
         if meter is not None:
             shown = {"jackpot": self._jackpot, "amount_cents": meter.amount_cents, **meter.position._asdict()}

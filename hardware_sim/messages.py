@@ -1,4 +1,4 @@
-"""The protocol's messages, as devices read and write them; what cannot be read is None, and a device goes on."""
+"""The protocol's messages, as devices read and write them; a message that cannot be read is None."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Any, Final, NamedTuple, TypeVar
 
-REMEMBERED_STATES: Final = 512
+CACHED_STATES: Final = 512
 
 JsonObject = dict[str, Any]
 T = TypeVar("T")
 
 
 class MessagePosition(NamedTuple):
-    """Which state a message speaks of: the controller's epoch and the jackpot's audit sequence."""
+    """The version of the state in a message: the controller's epoch and the jackpot's audit sequence number."""
 
     epoch: int
     seq: int
@@ -25,7 +25,7 @@ NO_POSITION = MessagePosition(-1, -1)
 
 
 class WagerAnswer(NamedTuple):
-    """What a lamp answers to a pad's message."""
+    """A lamp's answer to a pad's wager."""
 
     wager_id: str | None
     verdict: str
@@ -33,7 +33,7 @@ class WagerAnswer(NamedTuple):
 
 
 class ReceivedLamp(NamedTuple):
-    """The whole truth about a box."""
+    """The lamp of a box: lit or dark, for which wager, with the last answer."""
 
     round: int
     lit: bool
@@ -43,7 +43,7 @@ class ReceivedLamp(NamedTuple):
 
 
 class ReceivedPayout(NamedTuple):
-    """A prize as a table's state or a reply tells it."""
+    """A prize in a table's state or in a reply."""
 
     box: int
     hand: str
@@ -52,7 +52,7 @@ class ReceivedPayout(NamedTuple):
 
 
 class ReceivedState(NamedTuple):
-    """A table's round and phase."""
+    """A table's state: its round, phase, boxes and payouts."""
 
     round: int
     phase: str
@@ -78,7 +78,7 @@ class ReceivedReply(NamedTuple):
 
 
 class ReceivedMeter(NamedTuple):
-    """The meter, with the prizes that await confirmation."""
+    """The meter, with the number of prizes that await confirmation."""
 
     amount_cents: int
     text: str
@@ -88,7 +88,7 @@ class ReceivedMeter(NamedTuple):
 
 
 class ReceivedWin(NamedTuple):
-    """A prize, for the celebration."""
+    """A win, as displays show it."""
 
     win_id: str
     table: str
@@ -100,61 +100,61 @@ class ReceivedWin(NamedTuple):
 
 
 class ReceivedStatus(NamedTuple):
-    """Whether a jackpot's controller is there."""
+    """The status of a jackpot's controller."""
 
     online: bool
     epoch: int
 
 
 def encode(message: JsonObject) -> bytes:
-    """A message as it goes on the wire."""
+    """Return a message as bytes for the wire."""
     return json.dumps(message, separators=(",", ":")).encode()
 
 
 def now() -> str:
-    """The time, as the protocol writes it."""
+    """Return the current time in the protocol's form."""
     return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def read_lamp(payload: bytes) -> ReceivedLamp | None:
-    """A lamp."""
+    """Read a lamp message."""
     return _read(payload, _lamp)
 
 
-@lru_cache(maxsize=REMEMBERED_STATES)
+@lru_cache(maxsize=CACHED_STATES)
 def read_state(payload: bytes) -> ReceivedState | None:
-    """A table's state; every device of a table reads the same one."""
+    """Read a table's state; cached, because every device of a table reads the same one."""
     return _read(payload, _state)
 
 
 def read_reply(payload: bytes) -> ReceivedReply | None:
-    """A reply to a dealer terminal."""
+    """Read a reply to a dealer terminal."""
     return _read(payload, _reply)
 
 
 def read_meter(payload: bytes) -> ReceivedMeter | None:
-    """A meter."""
+    """Read a meter message."""
     return _read(payload, _meter)
 
 
 def read_win(payload: bytes) -> ReceivedWin | None:
-    """A win."""
+    """Read a win message."""
     return _read(payload, lambda m: ReceivedWin(*(m[name] for name in ReceivedWin._fields)))
 
 
 def read_controller(payload: bytes) -> ReceivedStatus | None:
-    """What a controller, or its will, says of itself."""
+    """Read a controller's status, published by itself or by its will."""
     return _read(payload, lambda m: ReceivedStatus(m["state"] == "online", int(m["epoch"])))
 
 
 def read_payouts(rows: list[JsonObject]) -> tuple[ReceivedPayout, ...]:
-    """Prizes, in payout order."""
+    """Read prizes; the order is kept."""
     return tuple(ReceivedPayout(row["box"], row["hand"], row["amount_cents"], row["status"]) for row in rows)
 
 
-def _read(payload: bytes, made: Callable[[JsonObject], T]) -> T | None:
+def _read(payload: bytes, build: Callable[[JsonObject], T]) -> T | None:
     try:
-        return made(json.loads(payload))
+        return build(json.loads(payload))
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
 
@@ -164,8 +164,8 @@ def _position(message: JsonObject) -> MessagePosition:
 
 
 def _lamp(message: JsonObject) -> ReceivedLamp:
-    told = message["answer"]
-    answer = WagerAnswer(told["wager_id"], told["verdict"], told["reason"]) if told else None
+    row = message["answer"]
+    answer = WagerAnswer(row["wager_id"], row["verdict"], row["reason"]) if row else None
     return ReceivedLamp(message["round"], message["lit"], message["wager_id"], answer, _position(message))
 
 

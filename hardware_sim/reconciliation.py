@@ -1,4 +1,4 @@
-"""The reconciliation: what the pads believe against what the controller booked, to the cent."""
+"""The reconciliation: the wagers that the pads saw accepted against those that the controller booked, to the cent."""
 
 from __future__ import annotations
 
@@ -18,42 +18,42 @@ class BooksError(ValueError):
 
 
 class Books(NamedTuple):
-    """What the controller says of each round."""
+    """The controller's wagers by round."""
 
     source: str
-    sums: Mapping[RoundKey, WagerTotal]
+    totals: Mapping[RoundKey, WagerTotal]
     wagers: Wagers | None = None
-    """Every wager that stands; None where only the sums are known."""
+    """Every standing wager; None if only the totals are known."""
     is_wire: bool = False
-    """Whether these are no books, but what was said on the wire; a supervisor's void does not show in it."""
+    """True if these are not books, but table states from the wire, which do not show a supervisor's void."""
 
 
 class Comparison(NamedTuple):
-    """A table or a round: what was believed, what was booked."""
+    """The pads' and the controller's wagers at a table or in a round."""
 
     table: str
     round: int | None
     rounds: int
-    believed: WagerTotal
+    pads: WagerTotal
     booked: WagerTotal
     not_booked: tuple[StandingWager, ...] = ()
-    """The wagers that are believed, but not booked so: on that box, under that id, of that amount, once."""
-    not_believed: tuple[StandingWager, ...] = ()
-    """The wagers that are booked, but not believed so."""
+    """The pads' wagers that are not booked with the same box, id and amount, once."""
+    not_at_pads: tuple[StandingWager, ...] = ()
+    """The booked wagers that no pad has with the same box, id and amount, once."""
 
     @property
     def difference_cents(self) -> int:
-        """Booked less believed."""
-        return self.booked.cents - self.believed.cents
+        """The booked amount less the pads' amount."""
+        return self.booked.cents - self.pads.cents
 
     @property
     def is_equal(self) -> bool:
-        """Whether both say the same: wagers, cents, and each wager where it is known."""
-        return self.believed == self.booked and not self.not_booked and not self.not_believed
+        """True if the numbers, the amounts and each known wager are equal."""
+        return self.pads == self.booked and not self.not_booked and not self.not_at_pads
 
 
 class Reconciliation(NamedTuple):
-    """Every round of a run, compared."""
+    """The comparison of every round of a run."""
 
     books: Books
     rounds: tuple[Comparison, ...]
@@ -62,60 +62,60 @@ class Reconciliation(NamedTuple):
 
     @property
     def tables(self) -> tuple[Comparison, ...]:
-        """The rounds of each table added up."""
+        """The sums of each table's rounds."""
         names = dict.fromkeys(line.table for line in self.rounds)
-        return tuple(_added(name, [line for line in self.rounds if line.table == name]) for name in names)
+        return tuple(_sum(name, [line for line in self.rounds if line.table == name]) for name in names)
 
     @property
     def total(self) -> Comparison:
-        """Everything added up."""
-        return _added("all", self.rounds)
+        """The sum of all rounds."""
+        return _sum("all", self.rounds)
 
     @property
     def differences(self) -> tuple[Comparison, ...]:
-        """The rounds where believed and booked differ."""
+        """The rounds in which the pads and the books differ."""
         return tuple(line for line in self.rounds if not line.is_equal)
 
     @property
     def is_equal(self) -> bool:
-        """Whether nothing differs, nothing is unanswered, and no answer contradicted another."""
+        """True if nothing differs, nothing is unanswered, and no answer contradicted another."""
         return not self.differences and not self.unanswered and not self.contradictions
 
 
-def compared(played: Iterable[RoundKey], believed: Wagers, books: Books) -> tuple[Comparison, ...]:
-    """Believed against booked, for the rounds that were played, and any other that one of our wagers is booked on."""
-    ours = {wager.wager_id for wagers in believed.values() for wager in wagers}
+def compare(played: Iterable[RoundKey], pads: Wagers, books: Books) -> tuple[Comparison, ...]:
+    """Compare the played rounds, and any other round in which one of the pads' wagers is booked."""
+    pad_ids = {wager.wager_id for wagers in pads.values() for wager in wagers}
     booked = books.wagers or {}
-    strayed = (key for key, wagers in booked.items() if any(wager.wager_id in ours for wager in wagers))
-    keys = sorted({*played, *believed, *strayed}, key=_by_table)
-    return tuple(_compared(key, believed.get(key, ()), books) for key in keys)
+    misplaced = (key for key, wagers in booked.items() if any(wager.wager_id in pad_ids for wager in wagers))
+    keys = sorted({*played, *pads, *misplaced}, key=_by_table)
+    return tuple(_compare_round(key, pads.get(key, ()), books) for key in keys)
 
 
 def read_books(rows: Iterable[Mapping[str, Any]]) -> Books:
-    """Books from rows as `jackpot rounds --json` prints them: `table_id`, `round`, `wagers`, `wagered_cents`."""
+    """Read books from rows as `jackpot rounds --json` prints them: `table_id`, `round`, `wagers`, `wagered_cents`."""
     try:
-        sums = {
+        totals = {
             (str(row["table_id"]), int(row["round"])): WagerTotal(int(row["wagers"]), int(row["wagered_cents"]))
             for row in rows
         }
     except (KeyError, TypeError, ValueError):
         raise BooksError("the books are not rows with table_id, round, wagers and wagered_cents") from None
-    return Books("the controller's books, round by round", sums)
+    return Books("the controller's books, round by round", totals)
 
 
 def read_books_file(path: Path) -> Books:
-    """Books from a JSON file."""
+    """Read books from a JSON file."""
     try:
         rows = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
-        raise BooksError(f"the books {path} cannot be read: {error.strerror}") from None
+        raise BooksError(f"cannot read the books {path}: {error.strerror}") from None
     except ValueError:
         raise BooksError(f"the books {path} are not JSON") from None
     return read_books(rows if isinstance(rows, list) else [rows])
 
 
 def wagers_from_events(events: Iterable[Mapping[str, Any]]) -> dict[RoundKey, list[StandingWager]]:
-    """The wagers that stand after events as `jackpot audit list --json` prints them, the oldest first."""
+    """Return the standing wagers after events as `jackpot audit list --json` prints them, the oldest first."""
     standing: dict[RoundKey, list[StandingWager]] = {}
     for event in events:
         wagers = standing.setdefault((event["table_id"], event["round"]), [])
@@ -131,28 +131,27 @@ def wagers_from_events(events: Iterable[Mapping[str, Any]]) -> dict[RoundKey, li
     return standing
 
 
-def _compared(key: RoundKey, believed: Collection[StandingWager], books: Books) -> Comparison:
-    line = Comparison(*key, 1, total_of(believed), books.sums.get(key, WagerTotal()))
+def _compare_round(key: RoundKey, pad_wagers: Collection[StandingWager], books: Books) -> Comparison:
+    line = Comparison(*key, 1, total_of(pad_wagers), books.totals.get(key, WagerTotal()))
     if books.wagers is None:
         return line
-    ours, theirs = Counter(believed), Counter(books.wagers.get(key, ()))
+    pads, booked = Counter(pad_wagers), Counter(books.wagers.get(key, ()))
     return line._replace(
-        not_booked=tuple(sorted((ours - theirs).elements())), not_believed=tuple(sorted((theirs - ours).elements()))
+        not_booked=tuple(sorted((pads - booked).elements())), not_at_pads=tuple(sorted((booked - pads).elements()))
     )
 
 
-def _added(table: str, lines: Iterable[Comparison]) -> Comparison:
+def _sum(table: str, lines: Iterable[Comparison]) -> Comparison:
     total = Comparison(table, None, 0, WagerTotal(), WagerTotal())
     for line in lines:
-        believed, booked = total.believed.plus(*line.believed), total.booked.plus(*line.booked)
         total = Comparison(
-            table, None, total.rounds + line.rounds, believed, booked,
-            total.not_booked + line.not_booked, total.not_believed + line.not_believed,
+            table, None, total.rounds + line.rounds, total.pads.plus(line.pads), total.booked.plus(line.booked),
+            total.not_booked + line.not_booked, total.not_at_pads + line.not_at_pads,
         )  # fmt: skip
     return total
 
 
 def _by_table(key: RoundKey) -> tuple[int, str, int]:
-    """Tables t2 before t10."""
+    """Return a sort key that puts table t2 before t10."""
     table, number = key
     return len(table), table, number

@@ -1,4 +1,4 @@
-"""How a device says what must be answered: once as the faults let it, then the same again until told to stop."""
+"""Send messages that must be answered: first with the faults that occur, then again unchanged until answered."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from hardware_sim.messages import JsonObject, encode
 
 
 class RetryingSender:
-    """One device's way to one topic."""
+    """Sends one device's messages to one topic."""
 
     def __init__(
         self, device: str, connection: DeviceConnection, topic: str, faults: Faults, *, holds_repeats: bool = False
@@ -18,33 +18,34 @@ class RetryingSender:
         self._topic = topic
         self._faults = faults
         self._holds_repeats = holds_repeats
-        self._kept_back: list[bytes] = []
-        self._spoiled = 0
+        self._held: list[bytes] = []
+        self._garbage_count = 0
 
-    def say(self, message: JsonObject, own_id: str) -> None:
-        """Say something for the first time; what is dropped or kept back, its device believes to be said."""
+    def send(self, message: JsonObject, own_id: str) -> None:
+        """Send a message for the first time; the device does not notice if a fault drops or holds it."""
         payload = encode(message)
         if self._occurs(Fault.GARBAGE):
-            self._spoiled += 1
-            self._publish(garbage(message, f"{own_id}-g{self._spoiled}", self._faults.luck(self._device)))
+            self._garbage_count += 1
+            new_id = f"{own_id}-g{self._garbage_count}"
+            self._publish(garbage(message, new_id, self._faults.random_of(self._device)))
         if self._occurs(Fault.REORDER):
-            self._kept_back.append(payload)
+            self._held.append(payload)
         elif not self._occurs(Fault.DROP):
             self._publish(payload)
             if self._occurs(Fault.DUPLICATE):
                 self._publish(payload)
-            self.let_go()
+            self.release()
 
     def repeat(self, message: JsonObject) -> None:
-        """Say the same again; what is kept back is not overtaken by it, where repeats are held as well."""
+        """Send the same message again, unless it is held and repeats are held with it."""
         payload = encode(message)
-        if not (self._holds_repeats and payload in self._kept_back):
+        if not (self._holds_repeats and payload in self._held):
             self._publish(payload)
 
-    def let_go(self) -> None:
-        """Let arrive what was kept back."""
-        late, self._kept_back = self._kept_back, []
-        for payload in late:
+    def release(self) -> None:
+        """Send the messages that were held."""
+        held, self._held = self._held, []
+        for payload in held:
             self._publish(payload)
 
     def _occurs(self, fault: Fault) -> bool:

@@ -1,4 +1,4 @@
-"""An supervisor of the floor who confirms wins and resumes tables through the console, as a supervisor would."""
+"""A supervisor who confirms wins and resumes tables through the console's HTTP API."""
 
 from __future__ import annotations
 
@@ -11,78 +11,80 @@ from http.client import HTTPException
 from typing import Any, Final
 
 ATTEMPTS: Final = 5
-AGAIN_SECONDS: Final = 1.0
+RETRY_SECONDS: Final = 1.0
 TIMEOUT_SECONDS: Final = 10.0
-COMES_SECONDS: Final = 30.0
-"""How long a supervisor takes to come, at a real table."""
-ACTING: Final = ("supervisor", "manager")
-_TOO_LATE: Final = (HTTPStatus.NOT_FOUND, HTTPStatus.CONFLICT)
-"""Somebody else was quicker."""
-_AGAIN: Final = (HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE)
+ARRIVAL_SECONDS: Final = 30.0
+"""The time a supervisor takes to come to a real table."""
+SUFFICIENT_ROLES: Final = ("supervisor", "manager")
+_ALREADY_DONE: Final = (HTTPStatus.NOT_FOUND, HTTPStatus.CONFLICT)
+"""Another operator has acted first."""
+_RETRIED: Final = (HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE)
 
 
 class SupervisorError(Exception):
-    """An supervisor whom the console does not let act."""
+    """An operator whom the console does not let act as a supervisor."""
 
 
 class Supervisor:
-    """Who is called to a table; `problem` says why the last call was in vain."""
+    """Acts at tables that wait for a supervisor; `problem` is the reason why the last act failed."""
 
     def __init__(self, console: str, token: str, wait_seconds: float) -> None:
         if not console.startswith(("http://", "https://")):
-            raise SupervisorError("the console's address is not understood: write http://127.0.0.1:8080")
+            raise SupervisorError("invalid console address: write http://127.0.0.1:8080")
         self.console = console.rstrip("/")
         self.problem = ""
         self._token = token
         self._wait_seconds = wait_seconds
 
     async def require_role(self) -> None:
-        """Refuse where this supervisor may not act, before anybody waits for it."""
+        """Raise an error if the token does not allow a supervisor's acts."""
         try:
-            told = await asyncio.to_thread(self._asked, "session")
+            session = await asyncio.to_thread(self._request, "session")
         except urllib.error.HTTPError as error:
             raise SupervisorError(f"the console at {self.console} refuses the token: {_detail(error)}") from None
         except (OSError, HTTPException, ValueError) as error:
-            raise SupervisorError(f"the console at {self.console} cannot be asked: {_reason(error)}") from None
-        if told.get("role") not in ACTING:
-            raise SupervisorError(f"{told.get('name')} is no supervisor, who could confirm a win or resume a table")
+            raise SupervisorError(f"cannot reach the console at {self.console}: {_reason(error)}") from None
+        if session.get("role") not in SUFFICIENT_ROLES:
+            raise SupervisorError(
+                f"{session.get('name')} is not a supervisor and can neither confirm a win nor resume a table"
+            )
 
     async def confirm(self, table: str, number: int) -> None:
-        """Come to a table whose win waits, and confirm it."""
+        """Confirm the pending wins of a round."""
         await self._act(f"rounds/{table}/{number}/confirm")
 
     async def resume(self, table: str) -> None:
-        """Come to a table that is suspended, and resume it."""
+        """Resume a suspended table."""
         await self._act(f"tables/{table}/resume")
 
     async def _act(self, path: str) -> None:
-        """Act once; again where the console was not there."""
+        """Send a request; again if the console is not available."""
         await asyncio.sleep(self._wait_seconds)
         for _ in range(ATTEMPTS):
             try:
-                await asyncio.to_thread(self._asked, path, b"{}")
+                await asyncio.to_thread(self._request, path, b"{}")
             except urllib.error.HTTPError as error:
                 detail = _detail(error)
-                self.problem = "" if error.code in _TOO_LATE else detail
-                if error.code not in _AGAIN:
+                self.problem = "" if error.code in _ALREADY_DONE else detail
+                if error.code not in _RETRIED:
                     return
             except (OSError, HTTPException, ValueError) as error:
-                self.problem = f"the console at {self.console} cannot be asked: {_reason(error)}"
+                self.problem = f"cannot reach the console at {self.console}: {_reason(error)}"
             else:
                 self.problem = ""
                 return
-            await asyncio.sleep(AGAIN_SECONDS)
+            await asyncio.sleep(RETRY_SECONDS)
 
-    def _asked(self, path: str, body: bytes | None = None) -> dict[str, Any]:
-        own = {"Authorization": f"Bearer {self._token}", "Content-Type": "application/json"}
-        asked = urllib.request.Request(f"{self.console}/api/v1/{path}", body, own)  # noqa: S310 - http, see above
-        with urllib.request.urlopen(asked, timeout=TIMEOUT_SECONDS) as reply:  # noqa: S310 - http, see above
-            told: dict[str, Any] = json.load(reply)
-        return told
+    def _request(self, path: str, body: bytes | None = None) -> dict[str, Any]:
+        headers = {"Authorization": f"Bearer {self._token}", "Content-Type": "application/json"}
+        request = urllib.request.Request(f"{self.console}/api/v1/{path}", body, headers)  # noqa: S310 - http, see above
+        with urllib.request.urlopen(request, timeout=TIMEOUT_SECONDS) as response:  # noqa: S310 - http, see above
+            answer: dict[str, Any] = json.load(response)
+        return answer
 
 
 def _detail(error: urllib.error.HTTPError) -> str:
-    """The console's own sentence, where it said one."""
+    """Return the console's own error text, or the HTTP status."""
     with error:
         try:
             return str(json.load(error)["detail"])

@@ -1,11 +1,11 @@
-"""Where a floor is shown while it plays: a live view in a terminal, a line now and then elsewhere."""
+"""Show a floor in the terminal while it plays: a live view, or log lines where the output is not a terminal."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from rich.console import Console, Group, RenderableType
@@ -17,48 +17,48 @@ from hardware_sim.floor import Floor, Snapshot
 
 FRAMES_A_SECOND: Final = 6
 LOG_SECONDS: Final = 2.0
-LOOK_SECONDS: Final = 0.1
+POLL_SECONDS: Final = 0.1
 PLAIN_WIDTH: Final = 110
-_ENDING: Final = (signal.SIGINT, signal.SIGTERM)
+_STOP_SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
 
 
 class PlayOptions(NamedTuple):
-    """What is played, how long, and the words under it."""
+    """The title, the limits of the play, the event that ends it, and a footer."""
 
     title: str
     rounds: int | None
     seconds: float | None
     ended: asyncio.Event
-    words: Callable[[], str] = lambda: ""
+    footer: str = ""
 
 
 def new_screen() -> Console:
-    """A screen wide enough for a floor, also where nobody watches."""
+    """Return a console that is wide enough for a floor, even if the output is not a terminal."""
     screen = Console(highlight=False)
     return screen if screen.is_terminal else Console(highlight=False, width=max(screen.width, PLAIN_WIDTH))
 
 
-async def show(floor: Floor, screen: Console, programme: PlayOptions) -> None:
-    """Play the programme to its end, and have every wager answered."""
-    watch = asyncio.create_task(
-        _live(floor, screen, programme) if screen.is_terminal else _log(floor, screen, programme)
+async def play_and_show(floor: Floor, screen: Console, options: PlayOptions) -> None:
+    """Play until the limits are reached, then wait until every wager is answered; show it meanwhile."""
+    showing = asyncio.create_task(
+        _show_live(floor, screen, options) if screen.is_terminal else _show_log(floor, screen, options)
     )
     try:
-        await floor.play(programme.rounds, until=programme.ended, seconds=programme.seconds)
+        await floor.play(options.rounds, until=options.ended, seconds=options.seconds)
         await floor.stop()
     finally:
-        watch.cancel()
+        showing.cancel()
         with contextlib.suppress(asyncio.CancelledError):
-            await watch
+            await showing
 
 
-async def _live(floor: Floor, screen: Console, programme: PlayOptions) -> None:
+async def _show_live(floor: Floor, screen: Console, options: PlayOptions) -> None:
     def frame() -> RenderableType:
-        now = floor.snapshot()
-        words = "\n".join(filter(None, [programme.words(), *_alone(floor, now)]))
-        lines = words.count("\n") + 2 if words else 0
-        drawn = view.drawn(now, programme.title, screen.height - lines)
-        return Group(drawn, Text(), Text(words, "grey74")) if words else drawn
+        snapshot = floor.snapshot()
+        footer = "\n".join(filter(None, [options.footer, *_unattended(floor, snapshot)]))
+        lines = footer.count("\n") + 2 if footer else 0
+        drawn = view.draw_floor(snapshot, options.title, screen.height - lines)
+        return Group(drawn, Text(), Text(footer, "grey74")) if footer else drawn
 
     with Live(frame(), console=screen, auto_refresh=False, vertical_overflow="crop") as live:
         try:
@@ -69,46 +69,49 @@ async def _live(floor: Floor, screen: Console, programme: PlayOptions) -> None:
             live.update(frame(), refresh=True)
 
 
-async def _log(floor: Floor, screen: Console, programme: PlayOptions) -> None:
-    """A line now and then, and what has to be said at once."""
-    said: set[str] = set()
+async def _show_log(floor: Floor, screen: Console, options: PlayOptions) -> None:
+    """Print a progress line every few seconds, and each new notice at once."""
+    printed: set[str] = set()
     due = 0.0
     while True:
-        now = floor.snapshot()
-        words = {programme.words(), *_alone(floor, now)} - {""}
-        for news in sorted(words - said):
-            screen.print(news, soft_wrap=True, markup=False)
-        said = words
-        if now.seconds >= due:
-            screen.print(view.progress(now), soft_wrap=True, markup=False)
-            due = now.seconds + LOG_SECONDS
-        await asyncio.sleep(LOOK_SECONDS)
+        snapshot = floor.snapshot()
+        notices = {options.footer, *_unattended(floor, snapshot)} - {""}
+        for notice in sorted(notices - printed):
+            screen.print(notice, soft_wrap=True, markup=False)
+        printed = notices
+        if snapshot.seconds >= due:
+            screen.print(view.progress(snapshot), soft_wrap=True, markup=False)
+            due = snapshot.seconds + LOG_SECONDS
+        await asyncio.sleep(POLL_SECONDS)
 
 
-def _alone(floor: Floor, now: Snapshot) -> list[str]:
-    """What waits, where nobody of this floor is called to it."""
-    if floor.is_supervised:
+def _unattended(floor: Floor, snapshot: Snapshot) -> list[str]:
+    """Return a notice for each table that waits for a supervisor, if the floor has none."""
+    if floor.has_supervisor:
         return []
-    return [f"{told}: it waits for a supervisor, at the console or by --console" for told in view.waiting(now)]
+    return [f"{table}; a supervisor must act, at the console or by --console" for table in view.waiting(snapshot)]
 
 
 @contextlib.contextmanager
-def ended_by_signals(ended: asyncio.Event, floor: Floor) -> Iterator[None]:
-    """The first Ctrl-C ends the play tidily, or the connecting before it; the second ends everything at once."""
+def end_on_signals(ended: asyncio.Event, floor: Floor) -> Iterator[None]:
+    """End the play, or the connecting before it, at the first SIGINT or SIGTERM; the second ends the process.
+
+    The signals are handled even if they were ignored at the start, as in a background job of a shell script.
+    """
     loop = asyncio.get_running_loop()
 
     def end() -> None:
         ended.set()
-        floor.give_up()
-        ignore()
+        floor.stop_connecting()
+        remove_handlers()
 
-    def ignore() -> None:
-        for number in _ENDING:
+    def remove_handlers() -> None:
+        for number in _STOP_SIGNALS:
             loop.remove_signal_handler(number)
 
-    for number in _ENDING:
+    for number in _STOP_SIGNALS:
         loop.add_signal_handler(number, end)
     try:
         yield
     finally:
-        ignore()
+        remove_handlers()

@@ -1,4 +1,4 @@
-"""How fast a floor lives: people's times divided by the speed, a network's times never."""
+"""The speed of a floor: human delays are divided by it, network delays are not."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ class Timing(NamedTuple):
 
     speed: float = 1.0
 
-    def seconds(self, at_a_table: float) -> float:
-        """How long here what takes so many seconds at a real table."""
-        return at_a_table / self.speed
+    def scaled(self, seconds: float) -> float:
+        """Return the simulated duration of an act that takes so many seconds at a real table."""
+        return seconds / self.speed
 
     @property
     def first_retry_seconds(self) -> float:
-        """How long a device waits for its first answer before it says the same again."""
-        return max(MIN_RETRY_SECONDS, self.seconds(1.0))
+        """The time a device waits for an answer before its first retry."""
+        return max(MIN_RETRY_SECONDS, self.scaled(1.0))
 
 
 def next_retry_seconds(wait: float) -> float:
-    """The wait after this one."""
+    """Return the wait after this one: twice as long, up to a limit."""
     return min(2 * wait, MAX_RETRY_SECONDS)
 
 
 def jittered(wait: float) -> float:
-    """A wait that differs from device to device, so that they do not all speak at once."""
+    """Return the wait, varied at random so that devices do not retry at the same moment."""
     return random.uniform(0.75, 1.25) * wait  # noqa: S311 - spreads messages, keeps no secret

@@ -95,7 +95,7 @@ async def a_day(site, client, port):
             return None, {}
 
     async def supervisor(table, number):
-        state = floor.tables[table].seen
+        state = floor.tables[table].state
         waiting = [payout.box for payout in state.payouts if payout.status == "pending"]
         if not corrected and len(waiting) > 1:
             body = {"hands": {str(waiting[0]): None}, "reason": "the dealer misread a card"}
@@ -109,7 +109,7 @@ async def a_day(site, client, port):
 
     floor = Floor(
         TABLES, site=site.id, broker=Broker(port=port), speed=150, seed=SEED, shoe=Shoe(SEED, RIGS),
-        faults=Faults.parse(FAULTS, seed=SEED), habits=HABITS, supervisor=supervisor, resume=resume,
+        faults=Faults.parse(FAULTS, seed=SEED), habits=HABITS, confirm_win=supervisor, resume_table=resume,
     )  # fmt: skip
     async with floor:
         playing = asyncio.create_task(floor.play(rounds=ROUNDS_EACH))

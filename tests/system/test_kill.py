@@ -43,7 +43,7 @@ def test_nothing_is_lost_or_doubled_and_everybody_is_answered_however_often_the_
     assert told.is_equal, (told.differences, told.unanswered, told.contradictions)
     assert site.verified()
     assert sum(grown > 0 for grown in lives) > 0.8 * len(lives), lives  # the kills hit a controller at work
-    assert told.total.believed.wagers > 4 * len(lives)
+    assert told.total.pads.wagers > 4 * len(lives)
 
 
 async def killed(site, witness, port, kills):
@@ -59,7 +59,7 @@ async def killed(site, witness, port, kills):
             return
 
     where, shoe = Broker(port=port), Shoe(0, WINS)
-    floor = Floor(TABLES, site=site.id, broker=where, speed=200, habits=BUSY, shoe=shoe, supervisor=supervisor)
+    floor = Floor(TABLES, site=site.id, broker=where, speed=200, habits=BUSY, shoe=shoe, confirm_win=supervisor)
     async with floor:
         playing = asyncio.create_task(floor.play(until=ended))
         for _ in range(kills):
