@@ -24,6 +24,7 @@ from hardware_sim.messages import encode
 
 KEEPALIVE_SECONDS: Final = 10
 CONNECT_SECONDS: Final = 10
+CLOSE_SECONDS: Final = 10
 FIRST_WAIT_SECONDS: Final = 0.1
 MAX_WAIT_SECONDS: Final = 5.0
 CUT_SECONDS: Final = 0.01
@@ -123,7 +124,7 @@ class DeviceConnection:
             return
         if self._client is not None and self.online.is_set():
             with contextlib.suppress(aiomqtt.MqttError):
-                await self._client.publish(self._status_topic, OFFLINE, qos=1, retain=True, timeout=2)
+                await self._client.publish(self._status_topic, OFFLINE, qos=1, retain=True, timeout=CLOSE_SECONDS)
         self._task.cancel()
         await asyncio.wait([self._task])
         self._task = None

@@ -18,6 +18,8 @@ PAGE_ROWS: Final = 1_000
 MAX_PAGES: Final = 2_000
 DEFAULT_CONFIG: Final = Path("jackpot.toml")
 DEFAULT_SITE: Final = "casino"
+JACKPOT: Final = (sys.executable, "-P", "-m", "jackpot")
+"""The controller's command line; -P keeps modules in the working directory from shadowing its own."""
 
 Row = dict[str, Any]
 
@@ -74,7 +76,7 @@ async def _read_page(config: Path, command: list[str], before: int | None) -> li
     if before is not None:
         arguments += ["--before", str(before)]
     process = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "jackpot", *arguments, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE
+        *JACKPOT, *arguments, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE
     )
     try:
         out, err = await process.communicate()

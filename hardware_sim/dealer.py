@@ -21,10 +21,10 @@ DEALING_SECONDS: Final = 12.0
 ACT_SECONDS: Final = 2.0
 """The time of a fold or a declaration at a real table."""
 LAMP_WAIT_SECONDS: Final = 2.0
-"""How long the dealer waits for the lamps of wagers on the table; network time, not divided by the speed."""
+"""The time the dealer waits for the lamps of wagers on the table; network time, not divided by the speed."""
 OFF_SECONDS: Final = 5.0
 RECHECK_SECONDS: Final = 1.0
-"""How long a terminal waits for an expected state, or for people, before it checks the state again."""
+"""The time a terminal waits for an expected state, or for people, before it checks the state again."""
 
 ConfirmWin = Callable[[str, int], Awaitable[None]]
 """Called with a table and a round whose prizes await confirmation."""

@@ -122,8 +122,8 @@ def _difference(line: Comparison) -> str:
         for place, total in (("at the pads", line.pads), ("booked", line.booked))
     ]
     lines = [f"{where}: {'; '.join(totals)}"]
-    lines += [f"{where} box {w.box}: {w.wager_id} of {money(w.cents)} is not booked" for w in line.not_booked]
-    lines += [f"{where} box {w.box}: {w.wager_id} of {money(w.cents)} is booked only" for w in line.not_at_pads]
+    for problem, wagers in (("not booked", line.not_booked), ("booked, but not at the pad", line.not_at_pads)):
+        lines += [f"{where} box {w.box}: {w.wager_id} of {money(w.cents)} is {problem}" for w in wagers]
     return "\n".join(lines)
 
 

@@ -22,6 +22,7 @@ import typer
 from rich.console import Console
 
 from hardware_sim import Broker, Floor, Rig, Shoe, Supervisor, read_controller_books
+from hardware_sim.controller_books import JACKPOT
 from hardware_sim.terminal import PlayOptions, new_screen, play_and_show
 from hardware_sim.view import money, reconciliation
 from jackpot.store.errors import StoreError
@@ -204,7 +205,7 @@ def running_controller(tables: int) -> Iterator[DemoController]:
         addresses = {"JACKPOT_EMBEDDED_PORT": str(broker), "JACKPOT_HTTP": f"127.0.0.1:{http}"}
         with (folder / "serve.log").open("wb") as log:
             process = subprocess.Popen(  # noqa: S603 - our own program
-                [sys.executable, "-m", "jackpot", "serve", "--config", str(config)],
+                [*JACKPOT, "serve", "--config", str(config)],
                 cwd=folder, env={**os.environ, **addresses}, stderr=log, start_new_session=True,
                 preexec_fn=die_with_parent,  # noqa: PLW1509 - no thread has been started yet
             )  # fmt: skip
@@ -298,7 +299,7 @@ def _wait_until_serving(process: subprocess.Popen[bytes], log: Path) -> None:
 
 def _run_jackpot(config: Path, *arguments: str) -> Any:  # noqa: ANN401 - JSON
     """Run a `jackpot` command as a user would; return its JSON output."""
-    command = [sys.executable, "-m", "jackpot", *arguments, "--config", str(config), "--json"]
+    command = [*JACKPOT, *arguments, "--config", str(config), "--json"]
     done = subprocess.run(command, cwd=config.parent, capture_output=True, text=True, check=False)  # noqa: S603 - our own
     if done.returncode:
         raise StoreError(done.stderr.strip().removeprefix("jackpot: "))

@@ -126,6 +126,6 @@ def test_a_signal_ends_the_play_of_the_command_line_and_it_reconciles(broker, nu
             assert "Equal to the cent on the wire" in out
             assert "Equal to the cent:" not in out
             assert scripted.tables["t1"].phase == "idle"
-            assert set(scripted.statuses.values()) == {"offline"}
+            await reached(lambda: set(scripted.statuses.values()) == {"offline"})
 
     asyncio.run(whole())

@@ -115,6 +115,15 @@ def test_books_of_many_pages_are_read_back_to_the_first_played_round(new_site, b
     assert last.wagers["t1", 2] == whole.wagers["t1", 2]
 
 
+def test_books_are_read_from_a_folder_with_a_foreign_package_of_the_same_name(new_site, broker, tmp_path, monkeypatch):
+    site = new_site(tables=1)
+    for name in ("jackpot", "rules"):
+        (tmp_path / f"{name}.py").write_text("raise SystemExit('not ours')")
+    monkeypatch.chdir(tmp_path)
+    books = asyncio.run(read_controller_books(site.folder / "jackpot.toml", "main", [("t1", 1)]))
+    assert (books.totals, books.wagers) == ({}, {})
+
+
 MISBOOKED = {
     "another box": ("""replace(data, '"box":3,', '"box":2,')""", ("box 3: ", "box 2: ")),
     "another id": ("""replace(data, '"wager_id":"t1b3-', '"wager_id":"t1b8-')""", ("box 3: t1b3-", "box 3: t1b8-")),
