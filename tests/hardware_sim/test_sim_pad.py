@@ -62,8 +62,8 @@ def test_a_wager_is_repeated_unchanged_until_the_lamp_answers(broker):
         open_round(scripted)
         await reached(lambda: pad.lamp is not None and pad.lamp.lit)
         received = wagers_received(scripted)
-        assert len(received) == 3
-        assert received[0] == received[1] == received[2]
+        assert len(received) >= 3
+        assert all(wager == received[0] for wager in received)
         assert (received[0]["round"], received[0]["amount_cents"], received[0]["ante"]) == (1, WAGER_CENTS, True)
         assert pad.wager_log.all_answered
         assert pad.wager_log.totals == {("t1", 1): WagerTotal(1, WAGER_CENTS)}
