@@ -12,13 +12,15 @@ import logging
 import random
 import socket
 import ssl
-from collections.abc import Callable
+import threading
+from collections.abc import AsyncIterator, Callable
 from typing import Any, Final, NamedTuple
 from urllib.parse import unquote, urlsplit
 
 import aiomqtt
 from paho.mqtt.client import MQTT_ERR_SUCCESS
 from paho.mqtt.client import Client as Paho
+from paho.mqtt.enums import MQTTErrorCode
 
 from hardware_sim.messages import encode
 
@@ -170,7 +172,7 @@ class DeviceConnection:
             wait = min(2 * wait, MAX_WAIT_SECONDS)
 
     async def _connect_once(self) -> None:
-        async with self._new_client() as client:
+        async with self._connected_client() as client:
             _raise_if_cancelled()
             self._client, self._is_cut = client, False
             self.connects += 1
@@ -181,6 +183,19 @@ class DeviceConnection:
             self._on_connect()
             async for _ in client.messages:  # yields nothing; ends when the connection ends
                 pass
+
+    @contextlib.asynccontextmanager
+    async def _connected_client(self) -> AsyncIterator[aiomqtt.Client]:
+        client = self._new_client()
+        attempt = _ConnectAttempt(client._client)  # noqa: SLF001 - the inner client, see above
+        try:
+            await client.__aenter__()
+        except BaseException:
+            await attempt.discard()
+            raise
+        async with contextlib.AsyncExitStack() as stack:
+            stack.push_async_exit(client)
+            yield client
 
     def _new_client(self) -> aiomqtt.Client:
         client = aiomqtt.Client(
@@ -203,6 +218,44 @@ class DeviceConnection:
     def _receive(self, _client: Any, _userdata: Any, message: Any) -> None:  # noqa: ANN401 - paho's callback
         if not self._is_cut:
             self._on_message(message.topic, bytes(message.payload))
+
+
+class _ConnectAttempt:
+    """The call of paho's blocking `connect` in aiomqtt's thread.
+
+    A cancelled task does not end that thread, and aiomqtt does not close the socket that it may still open.
+    """
+
+    def __init__(self, paho: Paho) -> None:
+        self._paho = paho
+        self._connect = paho.connect
+        self._loop = asyncio.get_running_loop()
+        self._lock = threading.Lock()
+        self._is_started = False
+        self._is_discarded = False
+        self._finished = asyncio.Event()
+        paho.connect = self._run  # type: ignore[method-assign, assignment]
+
+    def _run(self, *arguments: Any) -> MQTTErrorCode:  # noqa: ANN401 - paho's arguments
+        with self._lock:
+            if self._is_discarded:
+                raise OSError("the connection was closed before it was opened")
+            self._is_started = True
+        try:
+            return self._connect(*arguments)
+        finally:
+            self._loop.call_soon_threadsafe(self._finished.set)
+
+    async def discard(self) -> None:
+        """Prevent the call or wait for its end, then close the socket; this also ends aiomqtt's task for it."""
+        with self._lock:
+            self._is_discarded = True
+        if self._is_started:
+            await self._finished.wait()
+        self._paho.on_connect = self._paho.on_disconnect = None
+        while isinstance(sock := self._paho.socket(), socket.socket):
+            _shut_down(sock)
+            self._paho.loop_read()  # reads the end of the stream, and closes the socket
 
 
 def _raise_if_cancelled() -> None:

@@ -3,9 +3,11 @@
 import asyncio
 import signal
 import sys
+import threading
 from contextlib import asynccontextmanager
 
 import pytest
+from paho.mqtt.client import Client as Paho
 from scripted_controller import controller, reached
 
 from hardware_sim import Broker, Floor, FloorError
@@ -22,9 +24,18 @@ async def silent_broker():
     accepted = []
     server = await asyncio.start_server(lambda _reader, writer: accepted.append(writer), "127.0.0.1", 0)
     async with server:
-        yield Broker(port=server.sockets[0].getsockname()[1]), accepted
-        for writer in accepted:
-            writer.close()
+        try:
+            yield Broker(port=server.sockets[0].getsockname()[1]), accepted
+        finally:
+            for writer in accepted:
+                writer.close()
+
+
+def new_connection(broker):
+    return DeviceConnection(
+        broker, "casino-cancelled", status_topic="cancelled/status", topics=["cancelled/lamp"],
+        on_message=lambda *_: None, on_connect=lambda: None,
+    )  # fmt: skip
 
 
 def no_device_is_left():
@@ -47,16 +58,39 @@ def test_a_connection_ends_if_it_is_cancelled_at_the_moment_of_the_brokers_answe
         return client
 
     async def ends():
-        connection = DeviceConnection(
-            broker, "casino-cancelled", status_topic="cancelled/status", topics=["cancelled/lamp"],
-            on_message=lambda *_: None, on_connect=lambda: None,
-        )  # fmt: skip
+        connection = new_connection(broker)
         connection.start()
         await reached(connection._task.done)
         assert connection._task.cancelled()
 
     monkeypatch.setattr(DeviceConnection, "_new_client", new_client)
     asyncio.run(ends())
+
+
+def test_a_connection_closed_while_its_thread_opens_the_socket_leaves_no_task_and_no_socket(monkeypatch):
+    connect, started, go_on = Paho.connect, [], threading.Event()
+
+    def slow_connect(client, *arguments):
+        started.append(client)
+        go_on.wait(LIMIT_SECONDS)
+        return connect(client, *arguments)
+
+    async def closed():
+        async with silent_broker() as (broker, accepted):
+            before = asyncio.all_tasks()
+            connection = new_connection(broker)
+            connection.start()
+            await reached(lambda: started)
+            closing = asyncio.create_task(connection.close())
+            for _ in range(100):
+                await asyncio.sleep(0)
+            go_on.set()
+            await closing
+            assert started[0].socket() is None
+            await reached(lambda: accepted and asyncio.all_tasks() == before)
+
+    monkeypatch.setattr(Paho, "connect", slow_connect)
+    asyncio.run(closed())
 
 
 def test_a_floor_that_is_cancelled_while_it_connects_leaves_no_device():
