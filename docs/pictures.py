@@ -11,9 +11,9 @@ from rich._export_format import CONSOLE_SVG_FORMAT
 from rich.console import Console
 
 from hardware_sim import Broker, Floor, Rig, Shoe
-from hardware_sim.view import drawn
+from hardware_sim.view import draw_floor
 from jackpot import calculator
-from jackpot.cli.demo import daemon
+from jackpot.cli.demo import running_controller
 from jackpot.cli.settle import show
 
 HERE: Final = Path(__file__).parent
@@ -43,7 +43,7 @@ def main() -> None:
     show(calculator.settle(calculator.read(json.dumps(ROUND))), screen)
     _save(screen, "settle", "jackpot settle")
     screen = _screen(112)
-    with daemon(8) as controller:
+    with running_controller(8) as controller:
         asyncio.run(_draw_floor(screen, controller.broker))
     _save(screen, "floor", "make demo")
 
@@ -57,7 +57,7 @@ async def _draw_floor(screen: Console, broker: str) -> None:
         playing = asyncio.create_task(floor.play(until=enough))
         await floor.wait_for(lambda: any(view.phase == "pending" for view in floor.snapshot().tables), 60)
         await asyncio.sleep(1)
-        screen.print(drawn(floor.snapshot(), " Canberra Poker · progressive jackpot ", 24))
+        screen.print(draw_floor(floor.snapshot(), " Canberra Poker · progressive jackpot ", 24))
         enough.set()
         await playing
 

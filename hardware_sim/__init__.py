@@ -1,20 +1,20 @@
-"""Pads, dealer terminals and displays as real MQTT clients; nothing here is imported by the controller."""
+"""Simulated pads, dealer terminals and displays as real MQTT clients; independent of the controller's code."""
 
 import hardware_sim.own_rules  # noqa: F401 - before anything imports rules
-from hardware_sim.books import Books, BooksError, Reconciliation, read_books, read_books_file
-from hardware_sim.connection import AddressError, Broker
+from hardware_sim.connection import Broker, BrokerAddressError
+from hardware_sim.controller_books import read_controller_books
 from hardware_sim.faults import Fault, FaultError, Faults
 from hardware_sim.floor import Floor, FloorError, Snapshot
-from hardware_sim.inquiry import ask_books
-from hardware_sim.operator import Operator, OperatorError
 from hardware_sim.player import Habits
+from hardware_sim.reconciliation import Books, BooksError, Reconciliation, read_books, read_books_file
 from hardware_sim.shoe import Deal, Rig, RigError, Shoe
+from hardware_sim.supervisor import Supervisor, SupervisorError
 
 __all__ = [
-    "AddressError",
     "Books",
     "BooksError",
     "Broker",
+    "BrokerAddressError",
     "Deal",
     "Fault",
     "FaultError",
@@ -22,14 +22,14 @@ __all__ = [
     "Floor",
     "FloorError",
     "Habits",
-    "Operator",
-    "OperatorError",
     "Reconciliation",
     "Rig",
     "RigError",
     "Shoe",
     "Snapshot",
-    "ask_books",
+    "Supervisor",
+    "SupervisorError",
     "read_books",
     "read_books_file",
+    "read_controller_books",
 ]

@@ -1,4 +1,4 @@
-"""A floor: any number of tables with their pads and dealer terminals, displays, and one notebook.
+"""A floor: any number of tables with their pads and dealer terminals, displays, and one log of all wagers.
 
 async with Floor(tables=["t1", "t2"], speed=20) as floor:
     await floor.play(rounds=10)
@@ -16,52 +16,52 @@ from functools import partial
 from types import TracebackType
 from typing import Final, NamedTuple, Self
 
-from hardware_sim.books import Books, Reconciliation, compared
-from hardware_sim.connection import Broker, Connection
-from hardware_sim.dealer import Dealer, Resume, Supervisor
-from hardware_sim.display import Display
+from hardware_sim.connection import Broker, DeviceConnection
+from hardware_sim.dealer import ConfirmWin, ResumeTable, SimulatedDealerTerminal
+from hardware_sim.device_context import DeviceContext, new_nonce
+from hardware_sim.display import SimulatedDisplay
 from hardware_sim.faults import Faults
-from hardware_sim.felt import Felt
-from hardware_sim.messages import Meter, Win
-from hardware_sim.notebook import Notebook, RoundKey
-from hardware_sim.pad import Pad
+from hardware_sim.messages import ReceivedMeter, ReceivedWin
+from hardware_sim.pad import SimulatedPad
 from hardware_sim.player import Habits, People
-from hardware_sim.setting import Setting, new_nonce
-from hardware_sim.shoe import MOST_BOXES, Shoe
-from hardware_sim.tempo import Tempo
-from hardware_sim.topics import Topics
+from hardware_sim.reconciliation import Books, Reconciliation, compare
+from hardware_sim.shoe import MAX_BOXES, Shoe
+from hardware_sim.table import SimulatedTable
+from hardware_sim.timing import Timing
+from hardware_sim.topics import DeviceTopics
+from hardware_sim.wager_log import RoundKey, WagerLog
 
 CONNECT_SECONDS: Final = 10.0
 STOP_SECONDS: Final = 30.0
 CONNECT_AT_ONCE: Final = 20
 
-Device = Pad | Dealer | Display
+Device = SimulatedPad | SimulatedDealerTerminal | SimulatedDisplay
 
 
 class FloorError(Exception):
-    """A floor that cannot be built or played."""
+    """A floor that cannot be created, connected or played."""
 
 
 class TableView(NamedTuple):
-    """A table as one sees it from afar."""
+    """A table as a view shows it."""
 
     table: str
     phase: str
     round: int
     boxes: tuple[str, ...]
-    """Of each box: `lit`, `dark`, `folded` or `offline`."""
+    """For each box: `lit`, `dark`, `folded` or `offline`."""
     suspended: str | None
     wagered_cents: int
 
 
 class Snapshot(NamedTuple):
-    """Everything a view shows, at one moment."""
+    """All that a view shows, at one moment."""
 
     seconds: float
-    meter: Meter | None
+    meter: ReceivedMeter | None
     tables: tuple[TableView, ...]
-    wins: tuple[Win, ...]
-    won: int
+    wins: tuple[ReceivedWin, ...]
+    win_count: int
     rounds: int
     sent: int
     repeated: int
@@ -75,9 +75,9 @@ class Snapshot(NamedTuple):
 
 
 class Floor:
-    """Devices for tables of one jackpot, at one broker; what people decide follows from the seed."""
+    """The devices of one jackpot's tables, at one broker; the seed determines what people decide."""
 
-    def __init__(  # noqa: PLR0913 - one argument for each thing a floor is made of
+    def __init__(  # noqa: PLR0913 - one argument for each property of a floor
         self,
         tables: Sequence[str] = ("t1",),
         *,
@@ -91,34 +91,36 @@ class Floor:
         shoe: Shoe | None = None,
         faults: Faults | None = None,
         habits: Habits | None = None,
-        supervisor: Supervisor | None = None,
-        resume: Resume | None = None,
+        confirm_win: ConfirmWin | None = None,
+        resume_table: ResumeTable | None = None,
     ) -> None:
-        if not 1 <= boxes <= MOST_BOXES:
-            raise FloorError(f"a table has 1 to {MOST_BOXES} boxes here, because one deck serves no more")
+        if not 1 <= boxes <= MAX_BOXES:
+            raise FloorError(f"a simulated table has 1 to {MAX_BOXES} boxes, because one deck serves no more")
         if speed <= 0:
-            raise FloorError("the speed must be above 0")
-        self.is_supervised = supervisor is not None and resume is not None
-        """Whether somebody is called to tables that wait for a supervisor."""
-        self.notebook = Notebook()
+            raise FloorError("the speed must be greater than 0")
+        self.has_supervisor = confirm_win is not None and resume_table is not None
+        """True if the floor handles tables that wait for a supervisor."""
+        self.wager_log = WagerLog()
         self.faults = faults or Faults(seed=seed)
         self.shoe = shoe or Shoe(seed)
-        self._setting = Setting(
-            broker or Broker(), Topics(site), jackpot, Tempo(speed), self.faults, self.notebook, new_nonce()
+        self._context = DeviceContext(
+            broker or Broker(), DeviceTopics(site), jackpot, Timing(speed), self.faults, self.wager_log, new_nonce()
         )
-        self.felts: dict[str, Felt] = {}
-        self.pads: dict[str, Pad] = {}
-        self.dealers: dict[str, Dealer] = {}
-        for table in tables:
-            felt = Felt(table, boxes, self.shoe, People(seed, table, habits or Habits(), self.shoe))
-            self.felts[table] = felt
-            self.pads.update({pad.name: pad for pad in (Pad(felt, box, self._setting) for box in range(1, boxes + 1))})
-            self.dealers[table] = Dealer(felt, self._setting, supervisor, resume)
-        self.displays = [Display(f"sim-display-{number}", self._setting) for number in range(1, displays + 1)]
+        self.tables: dict[str, SimulatedTable] = {}
+        self.pads: dict[str, SimulatedPad] = {}
+        self.dealers: dict[str, SimulatedDealerTerminal] = {}
+        for name in tables:
+            table = SimulatedTable(name, boxes, self.shoe, People(seed, name, habits or Habits(), self.shoe))
+            self.tables[name] = table
+            self.pads.update(
+                {pad.name: pad for pad in (SimulatedPad(table, box, self._context) for box in range(1, boxes + 1))}
+            )
+            self.dealers[name] = SimulatedDealerTerminal(table, self._context, confirm_win, resume_table)
+        self.displays = [SimulatedDisplay(f"sim-display-{number}", self._context) for number in range(1, displays + 1)]
         self._playing: dict[str, asyncio.Task[None]] = {}
         self._started_at = time.monotonic()
         self._stopped = False
-        self._given_up = False
+        self._connecting_stopped = False
 
     @property
     def devices(self) -> list[Device]:
@@ -126,7 +128,7 @@ class Floor:
         return [*self.pads.values(), *self.dealers.values(), *self.displays]
 
     def device(self, name: str) -> Device:
-        """The device of this name: `t1/3`, `t1/dealer` or `sim-display-1`."""
+        """Return the device with this name: `t1/3`, `t1/dealer` or `sim-display-1`."""
         for device in self.devices:
             if device.name == name:
                 return device
@@ -148,14 +150,14 @@ class Floor:
             await self.stop()
         await self._close()
 
-    def give_up(self) -> None:
-        """Connect no further: whoever waits for the devices is told so; a floor that is up does not mind."""
-        self._given_up = True
+    def stop_connecting(self) -> None:
+        """Make `__aenter__` raise an error if the devices are still connecting; no effect on a connected floor."""
+        self._connecting_stopped = True
 
     async def play(
         self, rounds: int | None = None, *, until: asyncio.Event | None = None, seconds: float | None = None
     ) -> None:
-        """Play so many more rounds at every table, or until an event or a time; rounds in hand are left in hand."""
+        """Play so many more rounds at every table, or until an event or a time; open rounds are left open."""
         for table, dealer in self.dealers.items():
             if table not in self._playing:
                 self._playing[table] = asyncio.create_task(dealer.play(rounds), name=dealer.name)
@@ -169,9 +171,9 @@ class Floor:
         self._playing = {table: task for table, task in self._playing.items() if not task.done()}
 
     async def stop(self, limit_seconds: float = STOP_SECONDS) -> bool:
-        """Finish the rounds in hand, take no more wagers, wait for every answer; whether all came in time."""
+        """Finish the open rounds, take no more wagers, wait for every answer; return True if all came in time."""
         if self._stopped:
-            return self.notebook.is_quiet and not self._playing
+            return self.wager_log.all_answered and not self._playing
         self._stopped = True
         limit = time.monotonic() + limit_seconds
         for pad in self.pads.values():
@@ -179,7 +181,7 @@ class Floor:
         for dealer in self.dealers.values():
             dealer.stop()
         for table, task in self._playing.items():
-            if self.felts[table].seen is None:
+            if self.tables[table].state is None:
                 task.cancel()
         if self._playing:
             done, _ = await asyncio.wait(self._playing.values(), timeout=limit_seconds)
@@ -189,15 +191,15 @@ class Floor:
                     task.result()
         for pad in self.pads.values():
             pad.clear_up()
-        return await self.wait_for(lambda: self.notebook.is_quiet, limit - time.monotonic()) and not self._playing
+        return await self.wait_for(lambda: self.wager_log.all_answered, limit - time.monotonic()) and not self._playing
 
     async def missing_tables(self, limit_seconds: float) -> list[str]:
-        """The tables whose state nobody has told, after waiting so long for them."""
-        await self.wait_for(lambda: all(felt.seen for felt in self.felts.values()), limit_seconds)
-        return [table for table, felt in self.felts.items() if felt.seen is None]
+        """Wait so long for every table's state; return the tables whose state has not been received."""
+        await self.wait_for(lambda: all(table.state for table in self.tables.values()), limit_seconds)
+        return [name for name, table in self.tables.items() if table.state is None]
 
     async def wait_for(self, reached: Callable[[], bool], limit_seconds: float) -> bool:
-        """Wait for something to become true; whether it did in time."""
+        """Wait for a condition; return True if it was met in time."""
         limit = time.monotonic() + limit_seconds
         while not reached():
             if time.monotonic() > limit:
@@ -208,58 +210,60 @@ class Floor:
     @property
     def played(self) -> list[RoundKey]:
         """The rounds of this run."""
-        return [(table, number) for table, felt in self.felts.items() for number in felt.booked]
+        return [(name, number) for name, table in self.tables.items() for number in table.booked]
 
     @property
-    def booked_on_the_wire(self) -> Books:
-        """What the tables' own states told of each round: the lit boxes times the wager."""
-        told = {(table, number): told for table, felt in self.felts.items() for number, told in felt.booked.items()}
-        return Books("what the controller said on the wire", told, is_wire=True)
+    def wire_books(self) -> Books:
+        """The wagers of each round by the tables' states: the lit boxes times the wager amount."""
+        totals = {
+            (name, number): total for name, table in self.tables.items() for number, total in table.booked.items()
+        }
+        return Books("what the controller published on the wire", totals, is_wire=True)
 
     def reconcile(self, books: Books | None = None) -> Reconciliation:
-        """What the pads believe against the books; without books, against what the tables' states told."""
-        booked = self.booked_on_the_wire if books is None else books
+        """Compare the pads' wagers with the books; without books, with the tables' states."""
+        booked = self.wire_books if books is None else books
         return Reconciliation(
             booked,
-            compared(self.played, self.notebook.standing, booked),
-            len(self.notebook.unanswered),
-            tuple(self.notebook.contradictions),
+            compare(self.played, self.wager_log.standing, booked),
+            len(self.wager_log.unanswered),
+            tuple(self.wager_log.contradictions),
         )
 
     def snapshot(self) -> Snapshot:
-        """Everything a view shows, now."""
+        """Return all that a view shows, now."""
         display = self.displays[0] if self.displays else None
-        book = self.notebook
+        log = self.wager_log
         dealers = self.dealers.values()
         return Snapshot(
             seconds=time.monotonic() - self._started_at,
             meter=display.shown if display else None,
-            tables=tuple(self._table_view(table) for table in self.felts),
+            tables=tuple(self._table_view(table) for table in self.tables),
             wins=tuple(display.wins.values()) if display else (),
-            won=display.won if display else 0,
-            rounds=sum(len(felt.booked) for felt in self.felts.values()),
-            sent=book.sent,
-            repeated=book.repeated + sum(dealer.repeated for dealer in dealers),
-            unanswered=len(book.unanswered),
-            verdicts=Counter(book.verdicts),
-            rejected=Counter(book.rejected),
+            win_count=display.win_count if display else 0,
+            rounds=sum(len(table.booked) for table in self.tables.values()),
+            sent=log.sent,
+            repeated=log.repeated + sum(dealer.repeated for dealer in dealers),
+            unanswered=len(log.unanswered),
+            verdicts=Counter(log.verdicts),
+            rejected=Counter(log.rejected),
             commands=sum(dealer.commands for dealer in dealers),
-            faults={fault.value: count for fault, count in self.faults.struck.items() if count},
+            faults={fault.value: count for fault, count in self.faults.counts.items() if count},
             online=sum(device.connection.online.is_set() for device in self.devices),
             devices=len(self.devices),
         )
 
-    def _table_view(self, table: str) -> TableView:
-        felt = self.felts[table]
-        state = felt.seen
-        cents = sum(told.cents for told in felt.booked.values())
-        boxes = tuple(self._box_view(table, box) for box in range(1, felt.boxes + 1))
+    def _table_view(self, name: str) -> TableView:
+        table = self.tables[name]
+        state = table.state
+        cents = sum(total.cents for total in table.booked.values())
+        boxes = tuple(self._box_view(name, box) for box in range(1, table.boxes + 1))
         if state is None:
-            return TableView(table, "unknown", 0, boxes, None, cents)
-        return TableView(table, state.phase, state.round, boxes, state.suspended, cents)
+            return TableView(name, "unknown", 0, boxes, None, cents)
+        return TableView(name, state.phase, state.round, boxes, state.suspended, cents)
 
-    def _box_view(self, table: str, box: int) -> str:
-        pad, state = self.pads[f"{table}/{box}"], self.felts[table].seen
+    def _box_view(self, name: str, box: int) -> str:
+        pad, state = self.pads[f"{name}/{box}"], self.tables[name].state
         if not pad.connection.online.is_set():
             return "offline"
         if state is not None and box in state.folded:
@@ -272,14 +276,14 @@ class Floor:
             connections = [device.connection for device in devices[first : first + CONNECT_AT_ONCE]]
             for connection in connections:
                 connection.start()
-            if not await self.wait_for(partial(self._is_decided, connections), CONNECT_SECONDS):
+            if not await self.wait_for(partial(self._has_connected_or_stopped, connections), CONNECT_SECONDS):
                 problem = next((c.problem for c in connections if c.problem), "no answer")
-                raise FloorError(f"the broker at {self._setting.broker} cannot be reached: {problem}")
-            if self._given_up:
+                raise FloorError(f"cannot reach the broker at {self._context.broker}: {problem}")
+            if self._connecting_stopped:
                 raise FloorError("stopped before the devices were connected: nothing was played")
 
-    def _is_decided(self, connections: Sequence[Connection]) -> bool:
-        return self._given_up or all(connection.online.is_set() for connection in connections)
+    def _has_connected_or_stopped(self, connections: Sequence[DeviceConnection]) -> bool:
+        return self._connecting_stopped or all(connection.online.is_set() for connection in connections)
 
     async def _close(self) -> None:
         for task in self._playing.values():
@@ -292,7 +296,7 @@ class Floor:
 
 
 async def _until_done(tasks: set[asyncio.Task[None]], ended: asyncio.Task[bool] | None, seconds: float | None) -> None:
-    """Wait for all tasks, or the end; a task that fails fails the caller."""
+    """Wait for all tasks, the end or the time limit; raise the error of a task that fails."""
     limit = None if seconds is None else time.monotonic() + seconds
     while tasks and not (ended is not None and ended.done()):
         left = None if limit is None else limit - time.monotonic()

@@ -1,4 +1,4 @@
-"""The protocol's messages, as devices read and write them; what cannot be read is None, and a device goes on."""
+"""The protocol's messages, as devices read and write them; a message that cannot be read is None."""
 
 from __future__ import annotations
 
@@ -8,42 +8,42 @@ from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Any, Final, NamedTuple, TypeVar
 
-REMEMBERED_STATES: Final = 512
+CACHED_STATES: Final = 512
 
-Plain = dict[str, Any]
+JsonObject = dict[str, Any]
 T = TypeVar("T")
 
 
-class Mark(NamedTuple):
-    """Which state a message speaks of: the controller's epoch and the jackpot's audit sequence."""
+class MessagePosition(NamedTuple):
+    """The version of the state in a message: the controller's epoch and the jackpot's audit sequence number."""
 
     epoch: int
     seq: int
 
 
-NO_MARK = Mark(-1, -1)
+NO_POSITION = MessagePosition(-1, -1)
 
 
-class Answer(NamedTuple):
-    """What a lamp answers to a pad's message."""
+class WagerAnswer(NamedTuple):
+    """A lamp's answer to a pad's wager."""
 
     wager_id: str | None
     verdict: str
     reason: str | None
 
 
-class Lamp(NamedTuple):
-    """The whole truth about a box."""
+class ReceivedLamp(NamedTuple):
+    """The lamp of a box: lit or dark, for which wager, with the last answer."""
 
     round: int
     lit: bool
     wager_id: str | None
-    answer: Answer | None
-    mark: Mark
+    answer: WagerAnswer | None
+    position: MessagePosition
 
 
-class Payout(NamedTuple):
-    """A prize as a table's state or a reply tells it."""
+class ReceivedPayout(NamedTuple):
+    """A prize in a table's state or in a reply."""
 
     box: int
     hand: str
@@ -51,8 +51,8 @@ class Payout(NamedTuple):
     status: str
 
 
-class TableState(NamedTuple):
-    """A table's round and phase."""
+class ReceivedState(NamedTuple):
+    """A table's state: its round, phase, boxes and payouts."""
 
     round: int
     phase: str
@@ -62,33 +62,33 @@ class TableState(NamedTuple):
     lit: tuple[int, ...]
     folded: tuple[int, ...]
     declared: Mapping[int, tuple[str, ...]]
-    payouts: tuple[Payout, ...]
+    payouts: tuple[ReceivedPayout, ...]
     suspended: str | None
-    mark: Mark
+    position: MessagePosition
 
 
-class Reply(NamedTuple):
+class ReceivedReply(NamedTuple):
     """The answer to one command."""
 
     command_id: str
     ok: bool
     error: str | None
     message: str | None
-    result: Plain
+    result: JsonObject
 
 
-class Meter(NamedTuple):
-    """The meter, with the prizes that await confirmation."""
+class ReceivedMeter(NamedTuple):
+    """The meter, with the number of prizes that await confirmation."""
 
     amount_cents: int
     text: str
     state: str
     pending: int
-    mark: Mark
+    position: MessagePosition
 
 
-class Win(NamedTuple):
-    """A prize, for the celebration."""
+class ReceivedWin(NamedTuple):
+    """A win, as displays show it."""
 
     win_id: str
     table: str
@@ -99,78 +99,78 @@ class Win(NamedTuple):
     status: str
 
 
-class Controller(NamedTuple):
-    """Whether a jackpot's controller is there."""
+class ReceivedStatus(NamedTuple):
+    """The status of a jackpot's controller."""
 
     online: bool
     epoch: int
 
 
-def encoded(message: Plain) -> bytes:
-    """A message as it goes on the wire."""
+def encode(message: JsonObject) -> bytes:
+    """Return a message as bytes for the wire."""
     return json.dumps(message, separators=(",", ":")).encode()
 
 
 def now() -> str:
-    """The time, as the protocol writes it."""
+    """Return the current time in the protocol's form."""
     return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
-def read_lamp(payload: bytes) -> Lamp | None:
-    """A lamp."""
+def read_lamp(payload: bytes) -> ReceivedLamp | None:
+    """Read a lamp message."""
     return _read(payload, _lamp)
 
 
-@lru_cache(maxsize=REMEMBERED_STATES)
-def read_state(payload: bytes) -> TableState | None:
-    """A table's state; every device of a table reads the same one."""
+@lru_cache(maxsize=CACHED_STATES)
+def read_state(payload: bytes) -> ReceivedState | None:
+    """Read a table's state; cached, because every device of a table reads the same one."""
     return _read(payload, _state)
 
 
-def read_reply(payload: bytes) -> Reply | None:
-    """A reply to a dealer terminal."""
+def read_reply(payload: bytes) -> ReceivedReply | None:
+    """Read a reply to a dealer terminal."""
     return _read(payload, _reply)
 
 
-def read_meter(payload: bytes) -> Meter | None:
-    """A meter."""
+def read_meter(payload: bytes) -> ReceivedMeter | None:
+    """Read a meter message."""
     return _read(payload, _meter)
 
 
-def read_win(payload: bytes) -> Win | None:
-    """A win."""
-    return _read(payload, lambda m: Win(*(m[name] for name in Win._fields)))
+def read_win(payload: bytes) -> ReceivedWin | None:
+    """Read a win message."""
+    return _read(payload, lambda m: ReceivedWin(*(m[name] for name in ReceivedWin._fields)))
 
 
-def read_controller(payload: bytes) -> Controller | None:
-    """What a controller, or its will, says of itself."""
-    return _read(payload, lambda m: Controller(m["state"] == "online", int(m["epoch"])))
+def read_controller(payload: bytes) -> ReceivedStatus | None:
+    """Read a controller's status, published by itself or by its will."""
+    return _read(payload, lambda m: ReceivedStatus(m["state"] == "online", int(m["epoch"])))
 
 
-def read_payouts(rows: list[Plain]) -> tuple[Payout, ...]:
-    """Prizes, in payout order."""
-    return tuple(Payout(row["box"], row["hand"], row["amount_cents"], row["status"]) for row in rows)
+def read_payouts(rows: list[JsonObject]) -> tuple[ReceivedPayout, ...]:
+    """Read prizes; the order is kept."""
+    return tuple(ReceivedPayout(row["box"], row["hand"], row["amount_cents"], row["status"]) for row in rows)
 
 
-def _read(payload: bytes, made: Callable[[Plain], T]) -> T | None:
+def _read(payload: bytes, build: Callable[[JsonObject], T]) -> T | None:
     try:
-        return made(json.loads(payload))
+        return build(json.loads(payload))
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
 
 
-def _mark(message: Plain) -> Mark:
-    return Mark(int(message["epoch"]), int(message["seq"]))
+def _position(message: JsonObject) -> MessagePosition:
+    return MessagePosition(int(message["epoch"]), int(message["seq"]))
 
 
-def _lamp(message: Plain) -> Lamp:
-    told = message["answer"]
-    answer = Answer(told["wager_id"], told["verdict"], told["reason"]) if told else None
-    return Lamp(message["round"], message["lit"], message["wager_id"], answer, _mark(message))
+def _lamp(message: JsonObject) -> ReceivedLamp:
+    row = message["answer"]
+    answer = WagerAnswer(row["wager_id"], row["verdict"], row["reason"]) if row else None
+    return ReceivedLamp(message["round"], message["lit"], message["wager_id"], answer, _position(message))
 
 
-def _state(message: Plain) -> TableState:
-    return TableState(
+def _state(message: JsonObject) -> ReceivedState:
+    return ReceivedState(
         round=int(message["round"]),
         phase=message["phase"],
         jackpot=message["jackpot"],
@@ -181,15 +181,15 @@ def _state(message: Plain) -> TableState:
         declared={int(box): tuple(cards) for box, cards in message["declared"].items()},
         payouts=read_payouts(message["payouts"]),
         suspended=message["suspended"],
-        mark=_mark(message),
+        position=_position(message),
     )
 
 
-def _reply(message: Plain) -> Reply:
-    return Reply(message["command_id"], message["ok"], message.get("error"), message.get("message"), message)
+def _reply(message: JsonObject) -> ReceivedReply:
+    return ReceivedReply(message["command_id"], message["ok"], message.get("error"), message.get("message"), message)
 
 
-def _meter(message: Plain) -> Meter:
-    return Meter(
-        int(message["amount_cents"]), message["text"], message["state"], len(message["pending"]), _mark(message)
+def _meter(message: JsonObject) -> ReceivedMeter:
+    return ReceivedMeter(
+        int(message["amount_cents"]), message["text"], message["state"], len(message["pending"]), _position(message)
     )

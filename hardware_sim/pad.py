@@ -6,69 +6,78 @@ import asyncio
 from collections.abc import Callable
 from typing import Final, NamedTuple
 
-from hardware_sim.connection import Connection
+from hardware_sim.connection import DeviceConnection
+from hardware_sim.device_context import DeviceContext
 from hardware_sim.faults import Fault
-from hardware_sim.felt import Felt
-from hardware_sim.messages import NO_MARK, Lamp, Mark, TableState, encoded, now, read_lamp, read_state
-from hardware_sim.notebook import Wager
-from hardware_sim.sender import Sender
-from hardware_sim.setting import Setting
-from hardware_sim.tempo import jittered, next_retry_seconds
+from hardware_sim.messages import (
+    NO_POSITION,
+    MessagePosition,
+    ReceivedLamp,
+    ReceivedState,
+    encode,
+    now,
+    read_lamp,
+    read_state,
+)  # fmt: skip
+from hardware_sim.retrying_sender import RetryingSender
+from hardware_sim.table import SimulatedTable
+from hardware_sim.timing import jittered, next_retry_seconds
+from hardware_sim.wager_log import SentWager
 
 PLAYERS_SECONDS: Final = 10.0
-"""How long players take, at most, to put their wagers down, at a real table."""
+"""The longest time that players at a real table take to place their wagers."""
 OFF_SECONDS: Final = 3.0
-"""How long a pad without power stays dark."""
+"""The time that a pad stays without power."""
 
 
-class _Saying(NamedTuple):
-    """A wager that is said again until its answer comes."""
+class _Retry(NamedTuple):
+    """A wager that is sent again until it is answered."""
 
-    wager: Wager
+    wager: SentWager
     timer: asyncio.TimerHandle
 
 
-class Pad:
+class SimulatedPad:
     """One box's pad as a real MQTT client."""
 
-    def __init__(self, felt: Felt, box: int, setting: Setting) -> None:
-        topics, table = setting.topics, felt.table
-        self.name = f"{table}/{box}"
+    def __init__(self, table: SimulatedTable, box: int, context: DeviceContext) -> None:
+        topics, name = context.topics, table.name
+        self.name = f"{name}/{box}"
         self.box = box
-        self.lamp: Lamp | None = None
+        self.lamp: ReceivedLamp | None = None
         self.wagering = True
-        self._felt = felt
-        self._setting = setting
-        self._notebook = setting.notebook
-        self._ids = setting.ids(f"{table}b{box}")
-        self._shown_topic = topics.pad(table, box, "shown")
-        self._state_topic = topics.state(table)
-        self.connection = Connection(
-            setting.broker,
-            f"{topics.site}-{table}-pad-{box}",
-            status_topic=topics.pad(table, box, "status"),
-            topics=[self._state_topic, topics.pad(table, box, "lamp")],
-            on_message=self._hear,
-            on_connect=self._connected,
+        self._table = table
+        self._context = context
+        self._wager_log = context.wager_log
+        self._ids = context.ids(f"{name}b{box}")
+        self._shown_topic = topics.pad(name, box, "shown")
+        self._state_topic = topics.state(name)
+        self.connection = DeviceConnection(
+            context.broker,
+            f"{topics.site}-{name}-pad-{box}",
+            status_topic=topics.pad(name, box, "status"),
+            topics=[self._state_topic, topics.pad(name, box, "lamp")],
+            on_message=self._receive,
+            on_connect=self._on_connect,
         )
-        self._sender = Sender(
-            self.name, self.connection, topics.pad(table, box, "wager"), setting.faults, holds_repeats=True
+        self._sender = RetryingSender(
+            self.name, self.connection, topics.pad(name, box, "wager"), context.faults, holds_repeats=True
         )
-        self._state: TableState | None = None
-        self._lamp_mark: Mark = NO_MARK
-        self._decided = 0
+        self._state: ReceivedState | None = None
+        self._lamp_position: MessagePosition = NO_POSITION
+        self._decided_round = 0
         self._placing: asyncio.TimerHandle | None = None
-        self._saying: dict[str, _Saying] = {}
-        self._held: list[Wager] = []
-        felt.listeners.append(self._round_over)
+        self._retries: dict[str, _Retry] = {}
+        self._delayed: list[SentWager] = []
+        table.listeners.append(self._on_round_end)
 
     def stop_wagering(self) -> None:
-        """Take no more wagers; those that were sent are still said until they are answered."""
+        """Take no more wagers; those already sent are still repeated until they are answered."""
         self.wagering = False
-        self._take_up()
-        self._sender.let_go()
-        held, self._held = self._held, []
-        for wager in held:
+        self._cancel_placing()
+        self._sender.release()
+        delayed, self._delayed = self._delayed, []
+        for wager in delayed:
             self._start(wager, self._sender.repeat)
 
     def disconnect(self) -> None:
@@ -76,163 +85,161 @@ class Pad:
         self.connection.cut()
 
     def power_cycle(self) -> None:
-        """Lose the power: forget everything but the counter, then start again from what the broker retains."""
-        for wager_id in list(self._saying):
-            self._hush(wager_id)
-        self._take_up()
-        self._state, self.lamp, self._lamp_mark = None, None, NO_MARK
-        self._decided = 0
-        self._held = []
-        self.connection.cut(away_seconds=self._setting.tempo.seconds(OFF_SECONDS))
+        """Lose the power and all memory except the counter, then start again from the retained messages."""
+        self.close()
+        self._state, self.lamp, self._lamp_position = None, None, NO_POSITION
+        self._decided_round = 0
+        self._delayed = []
+        self.connection.cut(away_seconds=self._context.timing.scaled(OFF_SECONDS))
 
     def close(self) -> None:
-        """Say nothing more."""
-        for wager_id in list(self._saying):
-            self._hush(wager_id)
-        self._take_up()
+        """Send nothing more."""
+        for wager_id in list(self._retries):
+            self._cancel_retry(wager_id)
+        self._cancel_placing()
 
-    def _connected(self) -> None:
-        self._show()
-        for saying in self._saying.values():
-            self._sender.repeat(saying.wager.message)
+    def clear_up(self) -> None:
+        """Send every unanswered wager again, such as those of a power cycle; only when their round has ended."""
+        delayed = {wager.wager_id for wager in self._delayed}
+        for wager in self._wager_log.unanswered_of(self._table.name, self.box):
+            if wager.wager_id not in delayed:
+                self._start(wager, self._sender.repeat)
 
-    def _hear(self, topic: str, payload: bytes) -> None:
+    def _on_connect(self) -> None:
+        self._report_shown()
+        for retry in self._retries.values():
+            self._sender.repeat(retry.wager.message)
+
+    def _receive(self, topic: str, payload: bytes) -> None:
         if topic == self._state_topic:
             state = read_state(payload)
             if state is not None:
-                self._hear_state(state)
+                self._receive_state(state)
         else:
             lamp = read_lamp(payload)
-            if lamp is not None and lamp.mark >= self._lamp_mark:
-                self._hear_lamp(lamp)
+            if lamp is not None and lamp.position >= self._lamp_position:
+                self._receive_lamp(lamp)
 
-    def _hear_state(self, state: TableState) -> None:
+    def _receive_state(self, state: ReceivedState) -> None:
         before = self._state
         if before is not None and before.jackpot != state.jackpot:
-            self._lamp_mark = NO_MARK
-        elif before is not None and state.mark < before.mark:
+            self._lamp_position = NO_POSITION
+        elif before is not None and state.position < before.position:
             return
         self._state = state
-        self._felt.hear(state)
+        self._table.receive_state(state)
         if state.phase != "open":
             return
-        held, self._held = self._held, []
-        for wager in held:
+        delayed, self._delayed = self._delayed, []
+        for wager in delayed:
             if wager.round < state.round:
                 self._start(wager, self._sender.repeat)
             else:
-                self._held.append(wager)
-        if self.wagering and state.round > self._decided and self._felt.deal_number(state.round) > 0:
-            self._decided = state.round
+                self._delayed.append(wager)
+        if self.wagering and state.round > self._decided_round and self._table.deal_number(state.round) > 0:
+            self._decided_round = state.round
             self._decide(state)
 
-    def _decide(self, state: TableState) -> None:
-        """The player puts something down, or not."""
-        self._take_up()
-        choice = self._felt.people.choice(self._felt.deal_number(state.round), self.box)
+    def _decide(self, state: ReceivedState) -> None:
+        """Let the player place a wager, or none."""
+        self._cancel_placing()
+        choice = self._table.people.choice(self._table.deal_number(state.round), self.box)
         if choice.wagers:
-            wait = self._setting.tempo.seconds(choice.when * PLAYERS_SECONDS)
+            wait = self._context.timing.scaled(choice.when * PLAYERS_SECONDS)
             cents = state.wager_cents + choice.extra_cents
             loop = asyncio.get_running_loop()
             self._placing = loop.call_later(wait, self._place, state.round, cents, choice.ante)
 
     def _place(self, number: int, amount_cents: int, ante: bool) -> None:
-        """A wager lies on the pad: send it, unless the round has gone on or a wager of this box stands already."""
+        """Send a wager, unless the round is no longer open or the box already has a standing wager."""
         self._placing = None
         state, lamp = self._state, self.lamp
         if state is None or (state.round, state.phase) != (number, "open"):
             return
         if lamp is not None and lamp.lit and lamp.round == number:
             return
-        wager = Wager(next(self._ids), self._felt.table, self.box, number, amount_cents, ante, now())
-        self._notebook.write(wager)
-        if self._strikes(Fault.DELAY):
-            self._held.append(wager)
+        wager = SentWager(next(self._ids), self._table.name, self.box, number, amount_cents, ante, now())
+        self._wager_log.add(wager)
+        if self._occurs(Fault.DELAY):
+            self._delayed.append(wager)
             return
-        self._felt.awaited.add(wager.wager_id)
-        self._start(wager, lambda message: self._sender.say(message, wager.wager_id))
-        if self._strikes(Fault.POWER_CYCLE):
+        self._table.unlit.add(wager.wager_id)
+        self._start(wager, lambda message: self._sender.send(message, wager.wager_id))
+        if self._occurs(Fault.POWER_CYCLE):
             self.power_cycle()
-        elif self._strikes(Fault.DISCONNECT):
+        elif self._occurs(Fault.DISCONNECT):
             self.disconnect()
 
-    def _start(self, wager: Wager, say: Callable[[dict[str, object]], None]) -> None:
-        """Say a wager, and the same again until it is answered."""
-        if wager.wager_id in self._saying:
+    def _start(self, wager: SentWager, send: Callable[[dict[str, object]], None]) -> None:
+        """Send a wager, and again until it is answered."""
+        if wager.wager_id in self._retries:
             return
-        say(wager.message)
-        self._say_later(wager, self._setting.tempo.first_retry_seconds)
+        send(wager.message)
+        self._retry_later(wager, self._context.timing.first_retry_seconds)
 
-    def _say_later(self, wager: Wager, wait: float) -> None:
-        timer = asyncio.get_running_loop().call_later(jittered(wait), self._say_again, wager, wait)
-        self._saying[wager.wager_id] = _Saying(wager, timer)
+    def _retry_later(self, wager: SentWager, wait: float) -> None:
+        timer = asyncio.get_running_loop().call_later(jittered(wait), self._retry, wager, wait)
+        self._retries[wager.wager_id] = _Retry(wager, timer)
 
-    def _say_again(self, wager: Wager, wait: float) -> None:
-        self._notebook.repeated += 1
+    def _retry(self, wager: SentWager, wait: float) -> None:
+        self._wager_log.repeated += 1
         self._sender.repeat(wager.message)
-        self._say_later(wager, next_retry_seconds(wait))
+        self._retry_later(wager, next_retry_seconds(wait))
 
-    def _hush(self, wager_id: str) -> None:
-        saying = self._saying.pop(wager_id, None)
-        if saying is not None:
-            saying.timer.cancel()
-        self._felt.awaited.discard(wager_id)
+    def _cancel_retry(self, wager_id: str) -> None:
+        retry = self._retries.pop(wager_id, None)
+        if retry is not None:
+            retry.timer.cancel()
+        self._table.unlit.discard(wager_id)
 
-    def _take_up(self) -> None:
+    def _cancel_placing(self) -> None:
         if self._placing is not None:
             self._placing.cancel()
             self._placing = None
 
-    def _hear_lamp(self, lamp: Lamp) -> None:
+    def _receive_lamp(self, lamp: ReceivedLamp) -> None:
         before, self.lamp = self.lamp, lamp
-        self._lamp_mark = lamp.mark
+        self._lamp_position = lamp.position
         if before is None or (before.round, before.lit, before.wager_id) != (lamp.round, lamp.lit, lamp.wager_id):
-            self._show()
+            self._report_shown()
         if lamp.lit and lamp.wager_id is not None:
-            self._learn(lamp.wager_id, "accepted", None)
+            self._receive_answer(lamp.wager_id, "accepted", None)
         if lamp.answer is not None and lamp.answer.wager_id is not None:
-            self._learn(*lamp.answer)
+            self._receive_answer(*lamp.answer)
         if before is not None and before.lit and not lamp.lit and before.round == lamp.round:
-            self._ask_why_dark(before)
+            self._query_dark_lamp(before)
 
-    def _learn(self, wager_id: str | None, verdict: str, reason: str | None) -> None:
-        if wager_id is None or not self._notebook.hear(wager_id, verdict, reason):
+    def _receive_answer(self, wager_id: str | None, verdict: str, reason: str | None) -> None:
+        if wager_id is None or not self._wager_log.record_answer(wager_id, verdict, reason):
             return
-        self._hush(wager_id)
-        wager, state = self._notebook.wager(wager_id), self._state
+        self._cancel_retry(wager_id)
+        wager, state = self._wager_log.wager(wager_id), self._state
         if verdict == "returned" and self.wagering and wager and state and wager.round == state.round:
-            self._take_up()
+            self._cancel_placing()
             loop = asyncio.get_running_loop()
-            wait = self._setting.tempo.seconds(1.0)
+            wait = self._context.timing.scaled(1.0)
             self._placing = loop.call_later(wait, self._place, state.round, state.wager_cents, True)
 
-    def _ask_why_dark(self, before: Lamp) -> None:
-        """A lamp that goes dark before the first card was voided; the answer to the same wager says so."""
+    def _query_dark_lamp(self, before: ReceivedLamp) -> None:
+        """Send the wager again whose lamp went dark in an open round: it was voided, and the answer confirms it."""
         state, wager_id = self._state, before.wager_id
         if state is not None and (state.round, state.phase) == (before.round, "open") and wager_id is not None:
-            wager = self._notebook.wager(wager_id)
+            wager = self._wager_log.wager(wager_id)
             if wager is not None:
                 self._start(wager, self._sender.repeat)
 
-    def clear_up(self) -> None:
-        """Ask about every wager whose answer never came, lost in a power cycle perhaps; only when its round is over."""
-        held = {wager.wager_id for wager in self._held}
-        for wager in self._notebook.unanswered_of(self._felt.table, self.box):
-            if wager.wager_id not in held:
-                self._start(wager, self._sender.repeat)
-
-    def _round_over(self, number: int, standing: frozenset[int] | None) -> None:
+    def _on_round_end(self, number: int, standing: frozenset[int] | None) -> None:
         stood = None if standing is None else self.box in standing
-        self._felt.awaited -= {saying.wager.wager_id for saying in self._saying.values()}
-        self._notebook.doubt(self._felt.table, self.box, number, standing=stood)
+        self._table.unlit -= {retry.wager.wager_id for retry in self._retries.values()}
+        self._wager_log.end_round(self._table.name, self.box, number, standing=stood)
         self.clear_up()
 
-    def _show(self) -> None:
-        """Tell what the lamp really shows."""
+    def _report_shown(self) -> None:
+        """Publish what the lamp really shows."""
         lamp = self.lamp
         if lamp is not None:
             shown = {"round": lamp.round, "wager_id": lamp.wager_id, "lit": lamp.lit}
-            self.connection.publish(self._shown_topic, encoded(shown), retain=True)
+            self.connection.publish(self._shown_topic, encode(shown), retain=True)
 
-    def _strikes(self, fault: Fault) -> bool:
-        return self._setting.faults.strikes(fault, self.name)
+    def _occurs(self, fault: Fault) -> bool:
+        return self._context.faults.occurs(fault, self.name)

@@ -1,4 +1,4 @@
-"""The shoe: a real deck of 52 cards for every round, shuffled by a seed, and rigged where an order says so."""
+"""The shoe: a deck of 52 cards for every round, shuffled by a seed, and rigged on request."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 import rules
 from rules import Category
 
-MOST_BOXES: Final = 9
+MAX_BOXES: Final = 9
 """One deck gives five cards to nine boxes and the dealer."""
 ATTEMPTS: Final = 500
 INSTRUMENT: Final = "canberra-poker-2016"
@@ -24,11 +24,11 @@ _RIG: Final = re.compile(r"([A-Za-z0-9_.-]{1,64}):([1-9][0-9]?):([a-z_]+)@([1-9]
 
 
 class RigError(ValueError):
-    """A rig that is not understood, or that no deck can give."""
+    """Invalid rig, or one that no deck can give."""
 
 
 class Rig(NamedTuple):
-    """An order to the shoe: at this table, in the n-th deal (from 1), this box holds this hand."""
+    """A hand that the shoe must give: at this table, in the n-th deal (from 1), to this box."""
 
     table: str
     box: int
@@ -37,10 +37,10 @@ class Rig(NamedTuple):
 
     @classmethod
     def parse(cls, text: str) -> Rig:
-        """The order `t1:3:royal_flush@7`: table t1, box 3, a royal flush in the seventh deal."""
+        """Read a rig such as `t1:3:royal_flush@7`: table t1, box 3, a royal flush in the seventh deal."""
         found = _RIG.fullmatch(text)
         if found is None:
-            raise RigError(f"the rig {text!r} is not understood: write table:box:hand@deal, like t1:3:royal_flush@7")
+            raise RigError(f"the rig {text!r} is not valid: write table:box:hand@deal, like t1:3:royal_flush@7")
         table, box, hand, deal = found.groups()
         return cls(table, int(box), category_of(hand).value, int(deal))
 
@@ -53,45 +53,45 @@ class Deal(NamedTuple):
 
 
 class Shoe:
-    """Deals; the same seed, table and number always give the same cards, whatever else happens."""
+    """Deals cards; they depend only on the seed, the table and the number of the deal."""
 
     def __init__(self, seed: int = 0, rigs: Iterable[Rig] = ()) -> None:
         self._seed = seed
         self._game = rules.load(INSTRUMENT)
         self._rigs: dict[tuple[str, int], dict[int, Category]] = {}
         for rig in rigs:
-            if not 1 <= rig.box <= MOST_BOXES:
-                raise RigError(f"box {rig.box} gets no cards: one deck serves boxes 1 to {MOST_BOXES}")
+            if not 1 <= rig.box <= MAX_BOXES:
+                raise RigError(f"box {rig.box} gets no cards: one deck serves boxes 1 to {MAX_BOXES}")
             self._rigs.setdefault((rig.table, rig.deal), {})[rig.box] = category_of(rig.hand)
         for table, deal in self._rigs:
-            self.deal(table, deal, MOST_BOXES)
+            self.deal(table, deal, MAX_BOXES)
 
     def is_rigged(self, table: str, deal: int, box: int) -> bool:
-        """Whether this box's hand is ordered."""
+        """Return True if this box's hand is rigged."""
         return box in self._rigs.get((table, deal), {})
 
     def hand(self, cards: Hand) -> Category:
-        """What five cards are."""
+        """Return the category of five cards."""
         return self._game.hand(" ".join(cards)).category
 
     def deal(self, table: str, deal: int, boxes: int, held: Mapping[int, Hand] | None = None) -> Deal:
-        """The n-th deal of a table, to boxes 1 to `boxes`; hands that lie on the table already stay as they are."""
-        if boxes > MOST_BOXES:
-            raise RigError(f"one deck serves at most {MOST_BOXES} boxes, not {boxes}")
+        """Return the n-th deal of a table to boxes 1 to `boxes`; hands already on the table (`held`) are kept."""
+        if boxes > MAX_BOXES:
+            raise RigError(f"one deck serves at most {MAX_BOXES} boxes, not {boxes}")
         shuffled = random.Random(f"{self._seed}/{table}/{deal}")  # noqa: S311 - repeatable cards, not a secret
-        given = held or self._ordered(self._rigs.get((table, deal), {}), shuffled)
+        given = held or self._rigged_hands(self._rigs.get((table, deal), {}), shuffled)
         gone = {card for hand in given.values() for card in hand}
         left = [card for card in _DECK if card not in gone]
         shuffled.shuffle(left)
-        return Deal({box: given.get(box) or _drawn(left) for box in range(1, boxes + 1)}, _drawn(left))
+        return Deal({box: given.get(box) or _draw(left) for box in range(1, boxes + 1)}, _draw(left))
 
-    def _ordered(self, wanted: Mapping[int, Category], shuffled: random.Random) -> dict[int, Hand]:
-        """Hands as ordered, all from one deck; the rarest are made first."""
-        rarest_first = sorted(wanted.items(), key=lambda order: (-list(Category).index(order[1]), order[0]))
+    def _rigged_hands(self, wanted: Mapping[int, Category], shuffled: random.Random) -> dict[int, Hand]:
+        """Return the rigged hands, all from one deck; the rarest are built first."""
+        rarest_first = sorted(wanted.items(), key=lambda rig: (-list(Category).index(rig[1]), rig[0]))
         for _ in range(ATTEMPTS if wanted else 1):
             left, found = set(_DECK), dict[int, Hand]()
             for box, category in rarest_first:
-                hand = self._made(category, left, shuffled)
+                hand = self._build_hand(category, left, shuffled)
                 if hand is None:
                     break
                 found[box] = hand
@@ -100,10 +100,10 @@ class Shoe:
                 return found
         raise RigError(f"no deck gives {', '.join(sorted(wanted.values()))} all at once")
 
-    def _made(self, category: Category, left: set[str], shuffled: random.Random) -> Hand | None:
-        maker = _MAKERS.get(category, _any_five)
+    def _build_hand(self, category: Category, left: set[str], shuffled: random.Random) -> Hand | None:
+        builder = _BUILDERS.get(category, _any_five)
         for _ in range(ATTEMPTS):
-            hand = maker(sorted(left), shuffled)
+            hand = builder(sorted(left), shuffled)
             if hand is None:
                 return None
             if left.issuperset(hand) and self.hand(hand) is category:
@@ -112,22 +112,22 @@ class Shoe:
 
 
 def category_of(name: str) -> Category:
-    """The category of this name; one that a single deck without a Joker can give."""
+    """Return the category of this name, if a single deck without a Joker can give it."""
     try:
         category = Category(name)
     except ValueError:
         category = Category.FIVE_OF_A_KIND
     if category is Category.FIVE_OF_A_KIND:
         known = ", ".join(c.value for c in Category if c is not Category.FIVE_OF_A_KIND)
-        raise RigError(f"{name!r} is not a hand that one deck gives: one of {known}")
+        raise RigError(f"{name!r} is not a hand that one deck gives: use one of {known}")
     return category
 
 
-Maker = Callable[[list[str], random.Random], Hand | None]
+HandBuilder = Callable[[list[str], random.Random], Hand | None]
 
 
-def _drawn(left: list[str]) -> Hand:
-    """Five cards from the top."""
+def _draw(left: list[str]) -> Hand:
+    """Remove and return the first five cards."""
     hand = tuple(left[:5])
     del left[:5]
     return hand
@@ -155,10 +155,10 @@ def _flush(left: list[str], shuffled: random.Random) -> Hand | None:
     return tuple(shuffled.sample(shuffled.choice(enough), 5)) if enough else None
 
 
-def _of_ranks(*counts: int) -> Maker:
-    """A maker of hands with so many cards of one rank, then of another, then any."""
+def _of_ranks(*counts: int) -> HandBuilder:
+    """Return a builder of hands with so many cards of one rank, then of another, then any cards."""
 
-    def made(left: list[str], shuffled: random.Random) -> Hand | None:
+    def build(left: list[str], shuffled: random.Random) -> Hand | None:
         hand: list[str] = []
         for count in counts:
             ranks = [[card for card in left if card[0] == rank and card not in hand] for rank in _RANKS]
@@ -169,14 +169,14 @@ def _of_ranks(*counts: int) -> Maker:
         others = [card for card in left if card not in hand]
         return (*hand, *shuffled.sample(others, 5 - len(hand))) if len(others) >= 5 - len(hand) else None
 
-    return made
+    return build
 
 
 def _any_five(left: list[str], shuffled: random.Random) -> Hand | None:
     return tuple(shuffled.sample(left, 5)) if len(left) >= 5 else None
 
 
-_MAKERS: Final[Mapping[Category, Maker]] = {
+_BUILDERS: Final[Mapping[Category, HandBuilder]] = {
     Category.ROYAL_FLUSH: _royal,
     Category.STRAIGHT_FLUSH: _straight_flush,
     Category.FOUR_OF_A_KIND: _of_ranks(4),

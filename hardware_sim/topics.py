@@ -1,36 +1,36 @@
-"""The protocol's topics, as devices know them."""
+"""The protocol's topics, as devices use them."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
 
-class Topics(NamedTuple):
+class DeviceTopics(NamedTuple):
     """The topics of one site."""
 
     site: str
 
     @property
     def root(self) -> str:
-        """What every topic begins with."""
+        """The prefix of every topic."""
         return f"jackpot/v1/{self.site}"
 
     def pad(self, table: str, box: int, kind: str) -> str:
-        """A pad's `wager`, `lamp`, `status` or `shown`."""
+        """Return a pad's `wager`, `lamp`, `status` or `shown` topic."""
         return f"{self.root}/tables/{table}/pads/{box}/{kind}"
 
     def dealer(self, table: str, kind: str) -> str:
-        """A dealer terminal's `command`, `reply` or `status`."""
+        """Return a dealer terminal's `command`, `reply` or `status` topic."""
         return f"{self.root}/tables/{table}/dealer/{kind}"
 
     def state(self, table: str) -> str:
-        """A table's round and phase."""
+        """Return the topic of a table's state."""
         return f"{self.root}/tables/{table}/state"
 
     def jackpot(self, jackpot: str, kind: str) -> str:
-        """A jackpot's `meter`, `wins` or `controller`."""
+        """Return a jackpot's `meter`, `wins` or `controller` topic."""
         return f"{self.root}/jackpots/{jackpot}/{kind}"
 
     def display(self, display: str, kind: str) -> str:
-        """A display's `status` or `shown`."""
+        """Return a display's `status` or `shown` topic."""
         return f"{self.root}/displays/{display}/{kind}"

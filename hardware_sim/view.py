@@ -1,4 +1,4 @@
-"""What a floor looks like in a terminal: the meter, the tables with their lamps, wins, counters, the reconciliation."""
+"""A floor as text for the terminal: the meter, the tables with their lamps, wins, counters, the reconciliation."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from hardware_sim.books import Line, Reconciliation
 from hardware_sim.floor import Snapshot, TableView
-from hardware_sim.messages import Meter, Win
+from hardware_sim.messages import ReceivedMeter, ReceivedWin
+from hardware_sim.reconciliation import Comparison, Reconciliation
 
-MOST_DIFFERENCES: Final = 20
+MAX_DIFFERENCES: Final = 20
 FRAME_ROWS: Final = 12
-"""Rows that are not tables: the meter, borders and headings."""
+"""The number of rows for the meter, borders and headings."""
 
 _GLYPHS: Final = {
     "0": ("┏━┓", "┃ ┃", "┗━┛"),
@@ -46,63 +46,66 @@ _PHASES: Final = {"idle": "grey62", "open": "bold green", "closed": "cyan", "pen
 
 
 def money(cents: int) -> str:
-    """Cents as people read them."""
+    """Return an amount in dollars and cents."""
     return f"{'-' if cents < 0 else ''}${abs(cents) // 100:,}.{abs(cents) % 100:02d}"
 
 
-def drawn(now: Snapshot, title: str, height: int) -> RenderableType:
-    """The whole floor."""
+def draw_floor(snapshot: Snapshot, title: str, height: int) -> RenderableType:
+    """Return a picture of the whole floor."""
     grid = Table.grid(expand=True, padding=(0, 2))
     grid.add_column(ratio=8)
     grid.add_column(ratio=7)
     rows = max(3, height - FRAME_ROWS)
-    side = Group(_counters(now), Text(), _wins(now.wins[-max(3, rows - 9) :]))
-    grid.add_row(_tables(now.tables, rows), side)
-    return Group(_meter(now.meter, title), Text(), grid)
+    side = Group(_counters(snapshot), Text(), _wins(snapshot.wins[-max(3, rows - 9) :]))
+    grid.add_row(_tables(snapshot.tables, rows), side)
+    return Group(_meter(snapshot.meter, title), Text(), grid)
 
 
-def progress(now: Snapshot) -> str:
-    """The whole floor in one line, for a log."""
-    meter = now.meter.text if now.meter else "unavailable"
-    counts = f"{now.rounds} rounds, {now.sent} wagers, {now.verdicts.get('accepted', 0)} accepted"
-    held_up = "".join(f", {told}" for told in waiting(now))
-    return f"{now.seconds:6.0f} s  meter {meter}, {counts}, {now.repeated} repeats, {now.won} wins{held_up}"
+def progress(snapshot: Snapshot) -> str:
+    """Return the state of the whole floor in one line, for a log."""
+    meter = snapshot.meter.text if snapshot.meter else "unavailable"
+    counts = f"{snapshot.rounds} rounds, {snapshot.sent} wagers, {snapshot.verdicts.get('accepted', 0)} accepted"
+    counts += f", {snapshot.repeated} repeats, {snapshot.win_count} wins"
+    return ", ".join([f"{snapshot.seconds:6.0f} s  meter {meter}", counts, *waiting(snapshot)])
 
 
-def waiting(now: Snapshot) -> list[str]:
-    """Which tables wait for a supervisor, and why."""
-    told = [(view, f"is suspended ({view.suspended.replace('_', ' ')})") for view in now.tables if view.suspended]
-    told += [(view, f"has a win in round {view.round} to confirm") for view in now.tables if view.phase == "pending"]
-    return [f"{view.table} {why}" for view, why in told]
+def waiting(snapshot: Snapshot) -> list[str]:
+    """Return the tables that wait for a supervisor, each with the reason."""
+    views = snapshot.tables
+    suspended = [f"{view.table} is suspended ({view.suspended.replace('_', ' ')})" for view in views if view.suspended]
+    pending = [f"{view.table} has a win to confirm in round {view.round}" for view in views if view.phase == "pending"]
+    return suspended + pending
 
 
 def reconciliation(result: Reconciliation) -> RenderableType:
-    """Believed against booked, table by table, and every round that differs."""
-    title = Text(f"What the pads believe against {result.books.source}", "bold")
-    shown = _listing(expand=False)
-    shown.add_column("table")
-    for heading in ("rounds", "wagers believed", "wagers booked", "believed", "booked", "difference"):
-        shown.add_column(heading, justify="right")
+    """Return the comparison table by table, every round that differs, and the result in one sentence."""
+    title = Text(f"Wagers at the pads compared with {result.books.source}", "bold")
+    listing = _new_listing(expand=False)
+    listing.add_column("table")
+    for heading in ("rounds", "wagers at pads", "wagers booked", "at pads", "booked", "difference"):
+        listing.add_column(heading, justify="right")
     for line in result.tables:
-        shown.add_row(*_cells(line, line.table), style="" if line.is_equal else "bold red")
-    shown.add_section()
-    shown.add_row(*_cells(result.total, "all"), style="bold")
-    parts: list[RenderableType] = [title, shown]
-    parts += [_difference(line) for line in result.differences[:MOST_DIFFERENCES]]
-    parts += [f"contradiction: {told}" for told in result.contradictions[:MOST_DIFFERENCES]]
+        listing.add_row(*_cells(line, line.table), style="" if line.is_equal else "bold red")
+    listing.add_section()
+    listing.add_row(*_cells(result.total, "all"), style="bold")
+    parts: list[RenderableType] = [title, listing]
+    parts += [_difference(line) for line in result.differences[:MAX_DIFFERENCES]]
+    parts += [f"contradiction: {text}" for text in result.contradictions[:MAX_DIFFERENCES]]
     if result.books.is_wire:
-        parts.append(Text("A supervisor's void does not show on the wire; the books know it (--config).", "grey62"))
+        parts.append(
+            Text("A supervisor's void is not visible on the wire; use --config to compare with the books.", "grey62")
+        )
     return Group(*parts, verdict(result))
 
 
 def verdict(result: Reconciliation) -> Text:
-    """The reconciliation in one sentence."""
+    """Return the result of the reconciliation in one sentence."""
     if result.is_equal:
-        total = result.total.believed
+        total = result.total.pads
         sums = f"{total.wagers} wagers, {money(total.cents)}"
         if result.books.is_wire:
             return Text(
-                f"Equal to the cent on the wire: {sums}; the controller's books were not looked at.", "bold yellow"
+                f"Equal to the cent on the wire: {sums}; the controller's books were not compared.", "bold yellow"
             )
         return Text(f"Equal to the cent: {sums}.", "bold green")
     unanswered = f", {result.unanswered} wagers without an answer" if result.unanswered else ""
@@ -111,96 +114,96 @@ def verdict(result: Reconciliation) -> Text:
     return Text(f"Different: {len(result.differences)} rounds, {off} in all{unanswered}{contradicted}.", "bold red")
 
 
-def _difference(line: Line) -> str:
-    """What differs in a round, and at which boxes where that is known."""
+def _difference(line: Comparison) -> str:
+    """Return what differs in a round, and the boxes if they are known."""
     where = f"{line.table} round {line.round}"
-    sums = [
-        f"{said} {told.wagers} wagers, {money(told.cents)}"
-        for said, told in (("believed", line.believed), ("booked", line.booked))
+    totals = [
+        f"{total.wagers} wagers, {money(total.cents)} {place}"
+        for place, total in (("at the pads", line.pads), ("booked", line.booked))
     ]
-    said = [f"{where}: {'; '.join(sums)}"]
-    said += [f"{where} box {w.box}: {w.wager_id} of {money(w.cents)} is not booked" for w in line.not_booked]
-    said += [f"{where} box {w.box}: {w.wager_id} of {money(w.cents)} is not believed" for w in line.not_believed]
-    return "\n".join(said)
+    lines = [f"{where}: {'; '.join(totals)}"]
+    for problem, wagers in (("not booked", line.not_booked), ("booked, but not at the pad", line.not_at_pads)):
+        lines += [f"{where} box {w.box}: {w.wager_id} of {money(w.cents)} is {problem}" for w in wagers]
+    return "\n".join(lines)
 
 
-def _listing(*, expand: bool = True) -> Table:
+def _new_listing(*, expand: bool = True) -> Table:
     return Table(
         header_style="bold", border_style="grey37",
         box=SIMPLE_HEAD, show_edge=False, expand=expand, pad_edge=False, padding=(0, 1, 0, 0),
     )  # fmt: skip
 
 
-def _cells(line: Line, name: str) -> list[str]:
-    cells = [line.rounds, line.believed.wagers, line.booked.wagers]
-    amounts = [line.believed.cents, line.booked.cents, line.difference_cents]
+def _cells(line: Comparison, name: str) -> list[str]:
+    cells = [line.rounds, line.pads.wagers, line.booked.wagers]
+    amounts = [line.pads.cents, line.booked.cents, line.difference_cents]
     return [name, *map(str, cells), *map(money, amounts)]
 
 
-def _meter(meter: Meter | None, title: str) -> Panel:
+def _meter(meter: ReceivedMeter | None, title: str) -> Panel:
     if meter is None:
         body = Text("\nmeter unavailable\n", "bold red", justify="center")
         return Panel(body, title=title, border_style="red")
-    rows = [" ".join(_GLYPHS.get(sign, (sign,) * 3)[row] for sign in meter.text) for row in range(3)]
+    rows = [" ".join(_GLYPHS.get(character, (character,) * 3)[row] for character in meter.text) for row in range(3)]
     style = "bold orange1" if meter.state == "live" else "bold grey62"
     waits = f" · {meter.pending} awaiting confirmation" if meter.pending else ""
     return Panel(
         Align.center(Text("\n".join(rows), style, no_wrap=True)),
         title=title,
-        subtitle=f"{meter.state}{waits} · epoch {meter.mark.epoch} seq {meter.mark.seq}",
+        subtitle=f"{meter.state}{waits} · epoch {meter.position.epoch} seq {meter.position.seq}",
         border_style="orange1",
     )
 
 
 def _tables(views: tuple[TableView, ...], rows: int) -> Table:
-    shown = _listing()
-    shown.add_column("table", no_wrap=True)
-    shown.add_column("round", justify="right", no_wrap=True)
-    shown.add_column("phase", no_wrap=True, min_width=11)
-    shown.add_column("boxes", no_wrap=True)
-    shown.add_column("wagered", justify="right", no_wrap=True)
+    listing = _new_listing()
+    listing.add_column("table", no_wrap=True)
+    listing.add_column("round", justify="right", no_wrap=True)
+    listing.add_column("phase", no_wrap=True, min_width=11)
+    listing.add_column("boxes", no_wrap=True)
+    listing.add_column("wagered", justify="right", no_wrap=True)
     for view in views[:rows]:
         lamps = Text(" ").join(_LAMPS[box] for box in view.boxes)
-        shown.add_row(view.table, str(view.round), _phase(view), lamps, money(view.wagered_cents))
+        listing.add_row(view.table, str(view.round), _phase(view), lamps, money(view.wagered_cents))
     if len(views) > rows:
-        shown.add_row("…", "", f"and {len(views) - rows} more", "", "")
-    return shown
+        listing.add_row("…", "", f"and {len(views) - rows} more", "", "")
+    return listing
 
 
 def _phase(view: TableView) -> Text:
-    """A table's phase, or why it is suspended."""
+    """Return a table's phase, or the reason of its suspension."""
     if view.suspended:
         return Text(view.suspended.replace("_", " "), "bold red")
     return Text(view.phase, _PHASES.get(view.phase, ""))
 
 
-def _counters(now: Snapshot) -> Table:
-    shown = Table.grid(expand=True, padding=(0, 1))
-    shown.add_column()
-    shown.add_column(justify="right")
-    rejected = ", ".join(f"{name.replace('_', ' ')} {count}" for name, count in sorted(now.rejected.items()))
-    faults = ", ".join(f"{name.replace('_', ' ')} {count}" for name, count in sorted(now.faults.items()))
-    accepted, returned = now.verdicts.get("accepted", 0), now.verdicts.get("returned", 0)
-    per_minute = 60 * now.rounds / now.seconds if now.seconds > 1 else 0
-    shown.add_row("rounds", f"{now.rounds} ({per_minute:.0f} a minute)")
-    shown.add_row("wagers", f"{now.sent} ({accepted} accepted, {returned} returned)")
-    shown.add_row("rejected", Text(rejected or "none"))
-    shown.add_row("commands", str(now.commands))
-    shown.add_row("repeats", f"{now.repeated} ({now.unanswered} unanswered)")
+def _counters(snapshot: Snapshot) -> Table:
+    listing = Table.grid(expand=True, padding=(0, 1))
+    listing.add_column()
+    listing.add_column(justify="right")
+    rejected = ", ".join(f"{name.replace('_', ' ')} {count}" for name, count in sorted(snapshot.rejected.items()))
+    faults = ", ".join(f"{name.replace('_', ' ')} {count}" for name, count in sorted(snapshot.faults.items()))
+    accepted, returned = snapshot.verdicts.get("accepted", 0), snapshot.verdicts.get("returned", 0)
+    per_minute = 60 * snapshot.rounds / snapshot.seconds if snapshot.seconds > 1 else 0
+    listing.add_row("rounds", f"{snapshot.rounds} ({per_minute:.0f} a minute)")
+    listing.add_row("wagers", f"{snapshot.sent} ({accepted} accepted, {returned} returned)")
+    listing.add_row("rejected", Text(rejected or "none"))
+    listing.add_row("commands", str(snapshot.commands))
+    listing.add_row("repeats", f"{snapshot.repeated} ({snapshot.unanswered} unanswered)")
     if faults:
-        shown.add_row("faults", Text(faults))
-    shown.add_row("devices", f"{now.online} of {now.devices} online")
-    return shown
+        listing.add_row("faults", Text(faults))
+    listing.add_row("devices", f"{snapshot.online} of {snapshot.devices} online")
+    return listing
 
 
-def _wins(wins: Iterable[Win]) -> Table:
-    shown = _listing()
-    shown.add_column("wins", no_wrap=True, ratio=1)
-    shown.add_column("at", no_wrap=True)
-    shown.add_column("prize", justify="right", no_wrap=True)
-    shown.add_column("", no_wrap=True)
+def _wins(wins: Iterable[ReceivedWin]) -> Table:
+    listing = _new_listing()
+    listing.add_column("wins", no_wrap=True, ratio=1)
+    listing.add_column("at", no_wrap=True)
+    listing.add_column("prize", justify="right", no_wrap=True)
+    listing.add_column("", no_wrap=True)
     for win in reversed(tuple(wins)):
         style = {"pending": "bold magenta", "corrected": "strike"}.get(win.status, "")
         where, hand = f"{win.table}/{win.box}", win.hand.replace("_", " ")
-        shown.add_row(hand, where, money(win.amount_cents), win.status, style=style)
-    return shown
+        listing.add_row(hand, where, money(win.amount_cents), win.status, style=style)
+    return listing

@@ -1,5 +1,7 @@
 """Fixtures that tests of several packages share: servers for the session, sites and clients for a test."""
 
+import signal
+
 import pytest
 
 from jackpot.wire.embedded_broker import embedded
@@ -68,3 +70,17 @@ def receiver():
     """An HTTP server that receives webhook notices."""
     with receiving() as made:
         yield made
+
+
+@pytest.fixture(scope="session", autouse=True)
+def child_processes_start_with_default_signals():
+    """Replace ignored signals, as `nohup` or a shell's background job leaves them, by a handler that does nothing.
+
+    A child process inherits ignored signals, and would not end by them; a handled signal has its default action there.
+    """
+    ignored = [number for number in (signal.SIGINT, signal.SIGHUP) if signal.getsignal(number) is signal.SIG_IGN]
+    for number in ignored:
+        signal.signal(number, lambda *_: None)
+    yield
+    for number in ignored:
+        signal.signal(number, signal.SIG_IGN)

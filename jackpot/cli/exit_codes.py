@@ -16,7 +16,7 @@ _CODES = {
     "jackpot.wire.embedded_broker:BrokerError": WENT_WRONG,
     "jackpot.notify.webhook:HookError": BAD_INPUT,
     "hardware_sim.floor:FloorError": WENT_WRONG,
-    "hardware_sim.books:BooksError": WENT_WRONG,
+    "hardware_sim.reconciliation:BooksError": WENT_WRONG,
 }
 """Known by name, so that a command need not import what it does not use."""
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from hardware_sim.books import BooksError
 from hardware_sim.floor import FloorError
+from hardware_sim.reconciliation import BooksError
 from jackpot.cli.exit_codes import sentence_of
 from jackpot.wire.embedded_broker import BrokerError
 

@@ -1,4 +1,4 @@
-"""A real Mosquitto for each test session, on a port of its own, and real controllers that end with their test."""
+"""Fixtures: one Mosquitto for each test session, on its own port, and controllers that end with their test."""
 
 import shutil
 import socket
@@ -7,14 +7,16 @@ import time
 
 import pytest
 
-from hardware_sim import tempo
+from hardware_sim import timing
 from hardware_sim.connection import Broker
 from tests.support.daemon import Site
 
+READY_SECONDS = 30
+
 
 @pytest.fixture(autouse=True)
-def impatient_devices(monkeypatch):
-    monkeypatch.setattr(tempo, "SHORTEST_RETRY_SECONDS", 0.1)
+def short_retries(monkeypatch):
+    monkeypatch.setattr(timing, "MIN_RETRY_SECONDS", 0.1)
 
 
 @pytest.fixture(scope="session")
@@ -27,33 +29,33 @@ def broker(tmp_path_factory):
         port = probe.getsockname()[1]
     config = tmp_path_factory.mktemp("mosquitto") / "mosquitto.conf"
     config.write_text(f"listener {port} 127.0.0.1\nallow_anonymous true\nset_tcp_nodelay true\n")
-    running = subprocess.Popen([program, "-c", str(config)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    limit = time.monotonic() + 5
-    while not _answers(port):
-        assert time.monotonic() < limit, "mosquitto does not answer"
+    process = subprocess.Popen([program, "-c", str(config)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    limit = time.monotonic() + READY_SECONDS
+    while not _accepts_connections(port):
+        assert time.monotonic() < limit, "mosquitto does not accept connections"
         time.sleep(0.02)
     yield Broker("127.0.0.1", port)
-    running.terminate()
-    running.wait()
+    process.terminate()
+    process.wait()
 
 
 @pytest.fixture
 def new_site(broker, tmp_path):
-    """Makes sites with a daemon that serves each."""
-    made = []
+    """Return a function that creates a site and starts its controller."""
+    sites = []
 
-    def make(**options):
-        folder = tmp_path / f"site{len(made)}"
+    def create(**options):
+        folder = tmp_path / f"site{len(sites)}"
         folder.mkdir()
-        made.append(Site(folder, str(broker), **options))
-        made[-1].start()
-        return made[-1]
+        sites.append(Site(folder, str(broker), **options))
+        sites[-1].start()
+        return sites[-1]
 
-    yield make
-    for site in made:
+    yield create
+    for site in sites:
         site.stop()
 
 
-def _answers(port):
+def _accepts_connections(port):
     with socket.socket() as probe:
         return probe.connect_ex(("127.0.0.1", port)) == 0

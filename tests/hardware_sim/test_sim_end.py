@@ -1,67 +1,103 @@
-"""A floor ends when it is asked to: while its devices connect, in play, and however its end comes."""
+"""A floor ends on request: while its devices connect and during play, by cancellation and by signals."""
 
 import asyncio
 import signal
 import sys
+import threading
 from contextlib import asynccontextmanager
 
 import pytest
+from paho.mqtt.client import Client as Paho
 
 from hardware_sim import Broker, Floor, FloorError
-from hardware_sim.connection import Connection
+from hardware_sim.connection import DeviceConnection
 from tests.support.scripted_controller import controller, reached
 
-LIMIT_SECONDS = 10
+LIMIT_SECONDS = 120
+"""Far more than a process takes to start or end, so that a slow machine is no failure."""
+SIGNALS = pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=lambda number: number.name)
 
 
 @asynccontextmanager
 async def silent_broker():
-    """Takes connections and answers nothing; how many it took."""
-    taken = []
-    server = await asyncio.start_server(lambda _reader, writer: taken.append(writer), "127.0.0.1", 0)
+    """Accept connections and answer nothing; yield the address and the list of connections."""
+    accepted = []
+    server = await asyncio.start_server(lambda _reader, writer: accepted.append(writer), "127.0.0.1", 0)
     async with server:
-        yield Broker(port=server.sockets[0].getsockname()[1]), taken
-        for writer in taken:
-            writer.close()
+        try:
+            yield Broker(port=server.sockets[0].getsockname()[1]), accepted
+        finally:
+            for writer in accepted:
+                writer.close()
+
+
+def new_connection(broker):
+    return DeviceConnection(
+        broker, "casino-cancelled", status_topic="cancelled/status", topics=["cancelled/lamp"],
+        on_message=lambda *_: None, on_connect=lambda: None,
+    )  # fmt: skip
 
 
 def no_device_is_left():
     return not [task for task in asyncio.all_tasks() if task.get_name().startswith("casino-")]
 
 
-@pytest.mark.parametrize("answer", ["on_connect", "on_publish", "on_subscribe"])
-def test_a_connection_ends_where_it_is_cancelled_in_the_tick_of_the_brokers_answer(broker, answer, monkeypatch):
-    made = Connection._new_client
+@pytest.mark.parametrize("callback", ["on_connect", "on_publish", "on_subscribe"])
+def test_a_connection_ends_if_it_is_cancelled_at_the_moment_of_the_brokers_answer(broker, callback, monkeypatch):
+    original = DeviceConnection._new_client
 
     def new_client(connection):
-        client = made(connection)
-        heard = getattr(client._client, answer)
+        client = original(connection)
+        on_answer = getattr(client._client, callback)
 
-        def hear(*told):
-            heard(*told)
+        def cancel_after_answer(*arguments):
+            on_answer(*arguments)
             connection._task.cancel()
 
-        setattr(client._client, answer, hear)
+        setattr(client._client, callback, cancel_after_answer)
         return client
 
     async def ends():
-        connection = Connection(
-            broker, "casino-cancelled", status_topic="cancelled/status", topics=["cancelled/lamp"],
-            on_message=lambda *_: None, on_connect=lambda: None,
-        )  # fmt: skip
+        connection = new_connection(broker)
         connection.start()
         await reached(connection._task.done)
         assert connection._task.cancelled()
 
-    monkeypatch.setattr(Connection, "_new_client", new_client)
+    monkeypatch.setattr(DeviceConnection, "_new_client", new_client)
     asyncio.run(ends())
+
+
+def test_a_connection_closed_while_its_thread_opens_the_socket_leaves_no_task_and_no_socket(monkeypatch):
+    connect, started, go_on = Paho.connect, [], threading.Event()
+
+    def slow_connect(client, *arguments):
+        started.append(client)
+        go_on.wait(LIMIT_SECONDS)
+        return connect(client, *arguments)
+
+    async def closed():
+        async with silent_broker() as (broker, accepted):
+            before = asyncio.all_tasks()
+            connection = new_connection(broker)
+            connection.start()
+            await reached(lambda: started)
+            closing = asyncio.create_task(connection.close())
+            for _ in range(100):
+                await asyncio.sleep(0)
+            go_on.set()
+            await closing
+            assert started[0].socket() is None
+            await reached(lambda: accepted and asyncio.all_tasks() == before)
+
+    monkeypatch.setattr(Paho, "connect", slow_connect)
+    asyncio.run(closed())
 
 
 def test_a_floor_that_is_cancelled_while_it_connects_leaves_no_device():
     async def cancelled():
-        async with silent_broker() as (broker, taken):
+        async with silent_broker() as (broker, accepted):
             entering = asyncio.create_task(Floor(["t1"], broker=broker).__aenter__())
-            await reached(lambda: taken)
+            await reached(lambda: accepted)
             entering.cancel()
             await reached(entering.done)
             assert entering.cancelled()
@@ -70,61 +106,60 @@ def test_a_floor_that_is_cancelled_while_it_connects_leaves_no_device():
     asyncio.run(cancelled())
 
 
-def test_a_floor_that_is_given_up_while_it_connects_says_so_and_leaves_no_device():
-    async def given_up():
-        async with silent_broker() as (broker, taken):
+def test_a_floor_that_stops_connecting_raises_an_error_and_leaves_no_device():
+    async def stopped():
+        async with silent_broker() as (broker, accepted):
             floor = Floor(["t1"], broker=broker)
             entering = asyncio.create_task(floor.__aenter__())
-            await reached(lambda: taken)
-            floor.give_up()
+            await reached(lambda: accepted)
+            floor.stop_connecting()
             await reached(entering.done)
             with pytest.raises(FloorError, match="stopped before the devices were connected"):
                 entering.result()
             assert no_device_is_left()
 
-    asyncio.run(given_up())
+    asyncio.run(stopped())
 
 
-async def started(*words):
+async def start_simulator(*arguments):
     return await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "hardware_sim", *words, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE
+        sys.executable, "-m", "hardware_sim", *arguments, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE
     )
 
 
-async def ended(running):
+async def result_of(process):
     async with asyncio.timeout(LIMIT_SECONDS):
-        out, problem = await running.communicate()
-    return running.returncode, out.decode(), problem.decode()
+        out, err = await process.communicate()
+    return process.returncode, out.decode(), err.decode()
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_the_command_line_ends_while_its_devices_connect(number):
+@SIGNALS
+def test_a_signal_ends_the_command_line_while_its_devices_connect(number):
     async def whole():
-        async with silent_broker() as (broker, taken):
-            running = await started("--broker", str(broker), "--tables", "1")
-            await reached(lambda: taken, LIMIT_SECONDS)
-            running.send_signal(number)
-            assert await ended(running) == (
-                2, "", "stopped before the devices were connected: nothing was played\n"
-            )  # fmt: skip
+        async with silent_broker() as (broker, accepted):
+            process = await start_simulator("--broker", str(broker), "--tables", "1")
+            await reached(lambda: accepted, LIMIT_SECONDS)
+            process.send_signal(number)
+            sentence = "stopped before the devices were connected: nothing was played\n"
+            assert await result_of(process) == (2, "", sentence)
 
     asyncio.run(whole())
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_the_command_line_ends_in_play_and_reconciles(broker, number):
+@SIGNALS
+def test_a_signal_ends_the_play_of_the_command_line_and_it_reconciles(broker, number):
     async def whole():
         site = f"ends-{number.name}"
         async with controller(broker, site, ["t1"]) as scripted:
-            words = ("--broker", str(broker), "--site", site, "--speed", "100", "--tables", "1")
-            running = await started(*words)
+            arguments = ("--broker", str(broker), "--site", site, "--speed", "100", "--tables", "1")
+            process = await start_simulator(*arguments)
             await reached(lambda: scripted.tables["t1"].round > 1, LIMIT_SECONDS)
-            running.send_signal(number)
-            code, out, problem = await ended(running)
-            assert (code, problem) == (0, "")
+            process.send_signal(number)
+            code, out, err = await result_of(process)
+            assert (code, err) == (0, "")
             assert "Equal to the cent on the wire" in out
             assert "Equal to the cent:" not in out
             assert scripted.tables["t1"].phase == "idle"
-            assert set(scripted.statuses.values()) == {"offline"}
+            await reached(lambda: set(scripted.statuses.values()) == {"offline"})
 
     asyncio.run(whole())

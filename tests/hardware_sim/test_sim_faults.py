@@ -1,4 +1,4 @@
-"""Faults strike as often as they are told, and garbage is never a message."""
+"""Faults occur at their rates, and garbage is never a valid message."""
 
 import json
 import random
@@ -6,55 +6,55 @@ import random
 import pytest
 
 from hardware_sim.faults import Fault, FaultError, Faults, garbage
-from hardware_sim.sender import Sender
+from hardware_sim.retrying_sender import RetryingSender
 
 WAGER = {"wager_id": "t1b3-1", "round": 4, "amount_cents": 200, "ante": True, "sent_at": "now"}
 COMMAND = {"command_id": "t1d-1", "type": "declare", "round": 4, "box": 3, "cards": ["As", "Ks", "Qs", "Js", "Ts"]}
 
 
-class WriteConnection:
-    """A connection that remembers what was said."""
+class FakeConnection:
+    """A connection that records what is published."""
 
     def __init__(self):
-        self.said = []
+        self.published = []
 
     def publish(self, _topic, payload):
-        self.said.append(json.loads(payload)["n"] if payload.startswith(b'{"n"') else "garbage")
+        self.published.append(json.loads(payload)["n"] if payload.startswith(b'{"n"') else "garbage")
         return True
 
 
-def said(faults, *numbers):
-    line = WriteConnection()
-    sender = Sender("t1/3", line, "topic", faults)
+def published(faults, *numbers):
+    connection = FakeConnection()
+    sender = RetryingSender("t1/3", connection, "topic", faults)
     for number in numbers:
-        sender.say({"n": number, "command_id": "x"}, "x")
-    return line.said
+        sender.send({"n": number, "command_id": "x"}, "x")
+    return connection.published
 
 
 def test_a_rate_is_kept_and_repeats_with_its_seed():
-    strikes = [Faults({"drop": 0.2}, seed=seed) for seed in (1, 1, 2)]
-    runs = [[faults.strikes(Fault.DROP, "t1/3") for _ in range(2000)] for faults in strikes]
+    seeded = [Faults({"drop": 0.2}, seed=seed) for seed in (1, 1, 2)]
+    runs = [[faults.occurs(Fault.DROP, "t1/3") for _ in range(2000)] for faults in seeded]
     assert runs[0] == runs[1] != runs[2]
     assert 300 < sum(runs[0]) < 500
-    assert strikes[0].struck[Fault.DROP] == sum(runs[0])
+    assert seeded[0].counts[Fault.DROP] == sum(runs[0])
 
 
-def test_one_device_does_not_change_the_luck_of_another():
+def test_one_device_does_not_change_the_faults_of_another():
     alone, together = Faults({"drop": 0.5}), Faults({"drop": 0.5})
-    one = [alone.strikes(Fault.DROP, "t1/3") for _ in range(50)]
-    two = [(together.strikes(Fault.DROP, "t1/4"), together.strikes(Fault.DROP, "t1/3"))[1] for _ in range(50)]
+    one = [alone.occurs(Fault.DROP, "t1/3") for _ in range(50)]
+    two = [(together.occurs(Fault.DROP, "t1/4"), together.occurs(Fault.DROP, "t1/3"))[1] for _ in range(50)]
     assert one == two
 
 
-def test_an_order_strikes_the_next_occasion_of_its_device_only():
+def test_a_forced_fault_occurs_at_the_next_occasions_of_its_device_only():
     faults = Faults()
-    faults.order("drop", "t1/3", times=2)
-    assert not faults.strikes(Fault.DROP, "t1/4")
-    assert [faults.strikes(Fault.DROP, "t1/3") for _ in range(3)] == [True, True, False]
+    faults.force("drop", "t1/3", times=2)
+    assert not faults.occurs(Fault.DROP, "t1/4")
+    assert [faults.occurs(Fault.DROP, "t1/3") for _ in range(3)] == [True, True, False]
 
 
 @pytest.mark.parametrize(
-    ("fault", "heard"),
+    ("fault", "expected"),
     [
         ("duplicate", [1, 1, 2, 3]),
         ("drop", [2, 3]),
@@ -62,17 +62,17 @@ def test_an_order_strikes_the_next_occasion_of_its_device_only():
         ("garbage", ["garbage", 1, 2, 3]),
     ],
 )
-def test_what_a_fault_does_to_messages(fault, heard):
+def test_each_fault_changes_the_messages_in_its_way(fault, expected):
     faults = Faults()
-    faults.order(fault, "t1/3")
-    assert said(faults, 1, 2, 3) == heard
+    faults.force(fault, "t1/3")
+    assert published(faults, 1, 2, 3) == expected
 
 
 @pytest.mark.parametrize("message", [WAGER, COMMAND])
 def test_garbage_never_carries_the_right_id_and_content(message):
-    luck = random.Random(1)
+    generator = random.Random(1)
     for _ in range(500):
-        payload = garbage(message, "new-id", luck)
+        payload = garbage(message, "new-id", generator)
         assert message.get("wager_id", message.get("command_id")).encode() not in payload
         try:
             read = json.loads(payload)
@@ -88,13 +88,13 @@ def test_garbage_never_carries_the_right_id_and_content(message):
 
 def test_rates_are_read_from_text():
     faults = Faults.parse("drop=1, garbage=0", seed=3)
-    assert faults.strikes(Fault.DROP, "x")
-    assert not faults.strikes(Fault.GARBAGE, "x")
+    assert faults.occurs(Fault.DROP, "x")
+    assert not faults.occurs(Fault.GARBAGE, "x")
     everything = Faults.parse("all=1")
-    assert all(everything.strikes(fault, "x") for fault in Fault)
+    assert all(everything.occurs(fault, "x") for fault in Fault)
 
 
 @pytest.mark.parametrize("text", ["drop", "drop=often", "drop=2", "fire=0.1"])
-def test_faults_that_are_not_understood_are_refused(text):
+def test_invalid_faults_are_refused(text):
     with pytest.raises(FaultError):
         Faults.parse(text)

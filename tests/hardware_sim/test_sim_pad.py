@@ -1,19 +1,19 @@
-"""A pad repeats until it is answered, believes what the lamp says, and ignores what is older than it has seen."""
+"""A pad repeats its wagers until they are answered, follows its lamp, and ignores older messages."""
 
 import asyncio
 import json
 from contextlib import asynccontextmanager
 
 from hardware_sim.connection import Broker
+from hardware_sim.device_context import DeviceContext, new_nonce
 from hardware_sim.faults import Faults
-from hardware_sim.felt import Felt
-from hardware_sim.notebook import Notebook, Sum
-from hardware_sim.pad import Pad
+from hardware_sim.pad import SimulatedPad
 from hardware_sim.player import Habits, People
-from hardware_sim.setting import Setting, new_nonce
 from hardware_sim.shoe import Shoe
-from hardware_sim.tempo import Tempo
-from hardware_sim.topics import Topics
+from hardware_sim.table import SimulatedTable
+from hardware_sim.timing import Timing
+from hardware_sim.topics import DeviceTopics
+from hardware_sim.wager_log import WagerLog, WagerTotal
 from tests.support.scripted_controller import WAGER_CENTS, Table, controller, reached
 
 EAGER = Habits(play=1, wager=1, misplace=0, fold=0, void_hand=0, void_round=0)
@@ -30,13 +30,13 @@ def run(scene, broker, **more):
 @asynccontextmanager
 async def pad_and_controller(broker: Broker, site: str, habits=EAGER):
     async with controller(broker, site, ["t1"]) as scripted:
-        setting = Setting(broker, Topics(site), "main", Tempo(100), Faults(), Notebook(), new_nonce())
+        context = DeviceContext(broker, DeviceTopics(site), "main", Timing(100), Faults(), WagerLog(), new_nonce())
         shoe = Shoe(0)
-        pad = Pad(Felt("t1", 7, shoe, People(0, "t1", habits, shoe)), 3, setting)
-        pad.felt, pad.notebook = pad._felt, setting.notebook
-        pad.faults = setting.faults
+        pad = SimulatedPad(SimulatedTable("t1", 7, shoe, People(0, "t1", habits, shoe)), 3, context)
+        pad.table, pad.wager_log = pad._table, context.wager_log
+        pad.faults = context.faults
         pad.connection.start()
-        await reached(lambda: pad.felt.seen is not None)
+        await reached(lambda: pad.table.state is not None)
         try:
             yield pad, scripted
         finally:
@@ -47,133 +47,133 @@ async def pad_and_controller(broker: Broker, site: str, habits=EAGER):
 def open_round(scripted, number=1):
     scripted.seq += 1
     scripted.tables["t1"] = Table(number, "open")
-    scripted.say_lamps("t1")
-    scripted.say_state("t1")
+    scripted.publish_lamps("t1")
+    scripted.publish_state("t1")
 
 
-def wagers_heard(scripted):
-    return [json.loads(payload) for topic, payload in scripted.heard if topic.endswith("/wager")]
+def wagers_received(scripted):
+    return [json.loads(payload) for topic, payload in scripted.received if topic.endswith("/wager")]
 
 
 def test_a_wager_is_repeated_unchanged_until_the_lamp_answers(broker):
     async def repeats(pad, scripted):
-        scripted.deaf_to_wagers = 2
+        scripted.ignored_wagers = 2
         open_round(scripted)
         await reached(lambda: pad.lamp is not None and pad.lamp.lit)
-        heard = wagers_heard(scripted)
-        assert len(heard) == 3
-        assert heard[0] == heard[1] == heard[2]
-        assert (heard[0]["round"], heard[0]["amount_cents"], heard[0]["ante"]) == (1, WAGER_CENTS, True)
-        assert pad.notebook.is_quiet
-        assert pad.notebook.believed == {("t1", 1): Sum(1, WAGER_CENTS)}
+        received = wagers_received(scripted)
+        assert len(received) >= 3
+        assert all(wager == received[0] for wager in received)
+        assert (received[0]["round"], received[0]["amount_cents"], received[0]["ante"]) == (1, WAGER_CENTS, True)
+        assert pad.wager_log.all_answered
+        assert pad.wager_log.totals == {("t1", 1): WagerTotal(1, WAGER_CENTS)}
         await reached(lambda: scripted.shown.get("tables/t1/pads/3/shown", {}).get("lit") is True)
 
     run(repeats, broker)
 
 
-def test_what_an_older_epoch_says_is_ignored(broker):
+def test_messages_of_an_older_epoch_are_ignored(broker):
     async def ignores(pad, scripted):
-        scripted.deaf_to_wagers = 1
+        scripted.ignored_wagers = 1
         open_round(scripted)
-        await reached(lambda: wagers_heard(scripted))
-        own_id = wagers_heard(scripted)[0]["wager_id"]
+        await reached(lambda: wagers_received(scripted))
+        own_id = wagers_received(scripted)[0]["wager_id"]
         answer = {"wager_id": own_id, "verdict": "rejected", "reason": "no_ante"}
-        scripted.say_lamp("t1", 3, answer, mark=(scripted.epoch - 1, scripted.seq + 1000))
+        scripted.publish_lamp("t1", 3, answer, position=(scripted.epoch - 1, scripted.seq + 1000))
         await reached(lambda: pad.lamp is not None and pad.lamp.lit)
-        assert not pad.notebook.rejected
-        assert pad.notebook.verdicts["accepted"] == 1
+        assert not pad.wager_log.rejected
+        assert pad.wager_log.verdicts["accepted"] == 1
 
     run(ignores, broker)
 
 
-def test_a_rejected_wager_is_not_believed(broker):
+def test_a_rejected_wager_is_not_counted(broker):
     async def rejected(pad, scripted):
         scripted.tables["t1"] = Table(1, "open", suspended="display")
         scripted.seq += 1
-        scripted.say_state("t1")
-        await reached(lambda: pad.notebook.rejected)
-        assert pad.notebook.rejected == {"table_suspended": 1}
-        assert sum(told.cents for told in pad.notebook.believed.values()) == 0
+        scripted.publish_state("t1")
+        await reached(lambda: pad.wager_log.rejected)
+        assert pad.wager_log.rejected == {"table_suspended": 1}
+        assert sum(total.cents for total in pad.wager_log.totals.values()) == 0
 
     run(rejected, broker)
 
 
-def test_a_voided_wager_is_asked_about_and_another_one_put(broker):
+def test_a_voided_wager_is_queried_and_replaced(broker):
     async def voided(pad, scripted):
         open_round(scripted)
         await reached(lambda: pad.lamp is not None and pad.lamp.lit)
         first = pad.lamp.wager_id
         scripted.seq += 1
         scripted.void("t1", 3)
-        scripted.say_state("t1")
+        scripted.publish_state("t1")
         await reached(lambda: pad.lamp.lit and pad.lamp.wager_id != first)
-        assert pad.notebook.verdicts == {"returned": 1, "accepted": 1}
-        assert pad.notebook.believed == {("t1", 1): Sum(1, WAGER_CENTS)}
+        assert pad.wager_log.verdicts == {"returned": 1, "accepted": 1}
+        assert pad.wager_log.totals == {("t1", 1): WagerTotal(1, WAGER_CENTS)}
 
     run(voided, broker)
 
 
-def test_a_round_voided_behind_its_back_is_asked_about(broker):
+def test_a_round_voided_after_its_close_is_queried(broker):
     async def voided_later(pad, scripted):
         open_round(scripted)
         await reached(lambda: pad.lamp is not None and pad.lamp.lit)
         scripted.tables["t1"].phase = "closed"
         scripted.do_void_round("t1", scripted.tables["t1"], {})
         scripted.seq += 1
-        scripted.say_state("t1")
-        pad.felt.end(1)
-        await reached(lambda: pad.notebook.is_quiet)
-        assert pad.notebook.verdicts["returned"] == 1
-        assert pad.notebook.believed == {("t1", 1): Sum(0, 0)}
+        scripted.publish_state("t1")
+        pad.table.end(1)
+        await reached(lambda: pad.wager_log.all_answered)
+        assert pad.wager_log.verdicts["returned"] == 1
+        assert pad.wager_log.totals == {("t1", 1): WagerTotal(0, 0)}
 
     run(voided_later, broker)
 
 
-def test_a_wager_held_back_into_the_next_round_is_refused_there(broker):
-    async def held_back(pad, scripted):
-        pad.faults.order("delay", "t1/3")
+def test_a_wager_delayed_into_the_next_round_is_rejected(broker):
+    async def delayed(pad, scripted):
+        pad.faults.force("delay", "t1/3")
         open_round(scripted)
-        await reached(lambda: pad.notebook.sent == 1)
+        await reached(lambda: pad.wager_log.sent == 1)
         open_round(scripted, 2)
-        await reached(lambda: pad.notebook.is_quiet and pad.notebook.sent == 2)
+        await reached(lambda: pad.wager_log.all_answered and pad.wager_log.sent == 2)
         assert scripted.rejected == {"stale_round": 1, None: 0}
-        assert pad.notebook.believed == {("t1", 1): Sum(0, 0), ("t1", 2): Sum(1, WAGER_CENTS)}
+        assert pad.wager_log.totals == {("t1", 1): WagerTotal(0, 0), ("t1", 2): WagerTotal(1, WAGER_CENTS)}
 
-    run(held_back, broker)
+    run(delayed, broker)
 
 
 def test_a_reordered_wager_first_arrives_after_the_next_one(broker):
     async def reordered(pad, scripted):
-        pad.faults.order("reorder", "t1/3")
+        pad.faults.force("reorder", "t1/3")
         open_round(scripted)
-        await reached(lambda: pad.notebook.repeated >= 3)
+        await reached(lambda: pad.wager_log.repeated >= 3)
         pad.disconnect()
         await reached(lambda: pad.connection.connects == 2 and pad.connection.online.is_set())
-        pad.felt.end(1)
-        assert not pad.felt.awaited
+        pad.table.end(1)
+        assert not pad.table.unlit
         open_round(scripted, 2)
-        await reached(lambda: pad.lamp is not None and pad.lamp.lit and pad.notebook.is_quiet)
-        assert [wager["round"] for wager in wagers_heard(scripted)][:2] == [2, 1]
+        await reached(lambda: pad.lamp is not None and pad.lamp.lit and pad.wager_log.all_answered)
+        assert [wager["round"] for wager in wagers_received(scripted)][:2] == [2, 1]
         assert scripted.rejected["stale_round"] >= 1
-        assert pad.notebook.believed == {("t1", 1): Sum(0, 0), ("t1", 2): Sum(1, WAGER_CENTS)}
+        assert pad.wager_log.totals == {("t1", 1): WagerTotal(0, 0), ("t1", 2): WagerTotal(1, WAGER_CENTS)}
 
     run(reordered, broker)
 
 
-def test_a_reordered_wager_arrives_at_the_end_where_no_other_follows(broker):
-    async def let_go(pad, scripted):
-        pad.faults.order("reorder", "t1/3")
+def test_a_reordered_wager_arrives_at_the_end_if_no_other_follows(broker):
+    async def released(pad, scripted):
+        pad.faults.force("reorder", "t1/3")
         open_round(scripted)
-        await reached(lambda: pad.notebook.repeated >= 3)
-        assert not wagers_heard(scripted)
+        await reached(lambda: pad.wager_log.repeated >= 3)
+        assert not wagers_received(scripted)
         pad.stop_wagering()
-        await reached(lambda: pad.lamp is not None and pad.lamp.lit and pad.notebook.is_quiet)
-        assert pad.notebook.believed == {("t1", 1): Sum(1, WAGER_CENTS)}
+        await reached(lambda: pad.lamp is not None and pad.lamp.lit and pad.wager_log.all_answered)
+        assert pad.wager_log.totals == {("t1", 1): WagerTotal(1, WAGER_CENTS)}
 
-    run(let_go, broker)
+    run(released, broker)
 
 
-def test_a_power_cycle_forgets_and_the_retained_lamp_reminds(broker):
+def test_after_a_power_cycle_the_retained_lamp_is_shown_again(broker):
     async def cycled(pad, scripted):
         open_round(scripted)
         await reached(lambda: pad.lamp is not None and pad.lamp.lit)
@@ -182,34 +182,34 @@ def test_a_power_cycle_forgets_and_the_retained_lamp_reminds(broker):
         await reached(lambda: scripted.statuses.get("t1/pads/3") == "offline")
         await reached(lambda: scripted.statuses["t1/pads/3"] == "online" and pad.lamp is not None and pad.lamp.lit)
         assert pad.connection.connects == 2
-        assert len(wagers_heard(scripted)) == 1
+        assert len(wagers_received(scripted)) == 1
 
     run(cycled, broker)
 
 
-def test_a_wager_lost_in_a_power_cycle_is_cleared_up_when_the_round_is_over(broker):
+def test_a_wager_lost_in_a_power_cycle_is_queried_when_the_round_ends(broker):
     async def lost(pad, scripted):
-        scripted.deaf_to_wagers = 1
-        pad.faults.order("power_cycle", "t1/3")
+        scripted.ignored_wagers = 1
+        pad.faults.force("power_cycle", "t1/3")
         open_round(scripted)
         await reached(lambda: pad.lamp is not None and pad.lamp.lit)
-        assert len({wager["wager_id"] for wager in wagers_heard(scripted)}) == 2
-        assert not pad.notebook.is_quiet
-        pad.felt.end(1)
-        await reached(lambda: pad.notebook.is_quiet)
-        assert pad.notebook.believed == {("t1", 1): Sum(1, WAGER_CENTS)}
-        assert pad.notebook.verdicts == {"accepted": 1, "rejected": 1}
+        assert len({wager["wager_id"] for wager in wagers_received(scripted)}) == 2
+        assert not pad.wager_log.all_answered
+        pad.table.end(1)
+        await reached(lambda: pad.wager_log.all_answered)
+        assert pad.wager_log.totals == {("t1", 1): WagerTotal(1, WAGER_CENTS)}
+        assert pad.wager_log.verdicts == {"accepted": 1, "rejected": 1}
 
     run(lost, broker)
 
 
-def test_an_answer_that_contradicts_an_earlier_one_is_noted(broker):
+def test_an_answer_that_contradicts_an_earlier_one_is_recorded(broker):
     async def contradicted(pad, scripted):
         open_round(scripted)
         await reached(lambda: pad.lamp is not None and pad.lamp.lit)
         answer = {"wager_id": pad.lamp.wager_id, "verdict": "rejected", "reason": "no_ante"}
-        scripted.say_lamp("t1", 3, answer)
-        await reached(lambda: pad.notebook.contradictions)
-        assert pad.notebook.believed == {("t1", 1): Sum(1, WAGER_CENTS)}
+        scripted.publish_lamp("t1", 3, answer)
+        await reached(lambda: pad.wager_log.contradictions)
+        assert pad.wager_log.totals == {("t1", 1): WagerTotal(1, WAGER_CENTS)}
 
     run(contradicted, broker)

@@ -1,4 +1,4 @@
-"""The same seed gives the same people, as it gives the same cards and faults."""
+"""The same seed gives the same decisions of people, as it gives the same cards and faults."""
 
 import asyncio
 import json
@@ -12,7 +12,7 @@ DEALS, BOXES = range(1, 60), range(1, 8)
 
 
 def decisions(seed, table="t1"):
-    """All that the people of a table decide in many rounds."""
+    """Return all decisions of the people of a table in many rounds."""
     shoe = Shoe(seed=0)
     people = People(seed, table, DIVERSE, shoe)
     hands = {deal: shoe.deal("t1", deal, 7).boxes for deal in DEALS}
@@ -24,7 +24,7 @@ def decisions(seed, table="t1"):
     )
 
 
-def test_the_same_seed_gives_the_same_people_and_another_seed_or_table_others():
+def test_the_same_seed_gives_the_same_decisions_and_another_seed_or_table_gives_others():
     first, again, other, elsewhere = decisions(1), decisions(1), decisions(2), decisions(1, "t2")
     assert first == again
     for kind in range(len(first)):
@@ -32,24 +32,25 @@ def test_the_same_seed_gives_the_same_people_and_another_seed_or_table_others():
         assert first[kind] != elsewhere[kind]
 
 
-async def acts(broker, site, seed):
-    """What the people of a floor put down and what its dealer declared or folded, as the controller heard it."""
+async def wagers_and_acts(broker, site, seed):
+    """Return the wagers, declarations and folds of a floor, as the controller received them."""
     async with controller(broker, site, ["t1"]) as scripted:
         async with Floor(["t1"], site=site, broker=broker, speed=20, seed=seed, habits=Habits(misplace=0.1)) as floor:
             await floor.play(rounds=2)
             await floor.stop()
-        heard = [(topic.removeprefix(scripted.root), json.loads(payload)) for topic, payload in scripted.heard]
-    wagers = {(topic, said["round"], said["amount_cents"], said["ante"]) for topic, said in heard if "ante" in said}
-    shown = {
-        (said["type"], said["round"], said["box"], tuple(said.get("cards", ()))) for _, said in heard if "box" in said
-    }
+        received = [(topic.removeprefix(scripted.root), json.loads(payload)) for topic, payload in scripted.received]
+    wagers = {(topic, body["round"], body["amount_cents"], body["ante"]) for topic, body in received if "ante" in body}
+    acts = [body for _, body in received if "box" in body]
+    shown = {(body["type"], body["round"], body["box"], tuple(body.get("cards", ()))) for body in acts}
     return wagers, shown
 
 
-def test_a_floor_of_the_same_seed_is_played_the_same_again(broker):
+def test_two_floors_with_the_same_seed_play_the_same(broker):
     async def whole():
         first, again, other = await asyncio.gather(
-            acts(broker, "seed-1", 1), acts(broker, "seed-1-again", 1), acts(broker, "seed-2", 2)
+            wagers_and_acts(broker, "seed-1", 1),
+            wagers_and_acts(broker, "seed-1-again", 1),
+            wagers_and_acts(broker, "seed-2", 2),
         )
         assert first == again
         assert first[0] != other[0]

@@ -1,4 +1,4 @@
-"""The shoe deals real decks, the same for the same seed, and gives exactly what it is ordered to."""
+"""The shoe deals from real decks, the same for the same seed, and gives exactly the rigged hands."""
 
 import pytest
 
@@ -18,7 +18,7 @@ def category(hand):
     return GAME.hand(" ".join(hand)).category
 
 
-def test_a_deal_has_no_card_twice_and_five_for_everyone():
+def test_a_deal_has_no_card_twice_and_five_cards_for_each_hand():
     for number in range(1, 200):
         deal = Shoe(3).deal("t1", number, MAX_BOXES)
         assert all(len(hand) == 5 for hand in (*deal.boxes.values(), deal.dealer))
@@ -34,7 +34,7 @@ def test_the_same_seed_table_and_number_give_the_same_cards_in_any_order():
 
 
 @pytest.mark.parametrize("hand", EVERY_HAND)
-def test_a_rigged_hand_is_what_was_ordered(hand):
+def test_a_rigged_hand_has_the_requested_category(hand):
     for seed in range(20):
         shoe = Shoe(seed, [Rig("t1", 3, hand, 2)])
         deal = shoe.deal("t1", 2, 7)
@@ -52,14 +52,14 @@ def test_several_big_hands_come_from_one_deck():
     assert len(set(cards_of(deal))) == 50
 
 
-def test_cards_that_lie_on_the_table_stay_there():
+def test_hands_already_on_the_table_are_kept():
     held = {3: ("As", "Ks", "Qs", "Js", "Ts"), 5: ("2c", "2d", "2h", "2s", "3c")}
     deal = Shoe(1).deal("t1", 0, 7, held)
     assert {box: deal.boxes[box] for box in held} == held
     assert len(set(cards_of(deal))) == 40
 
 
-def test_what_no_deck_gives_is_refused():
+def test_hands_that_no_deck_can_give_are_refused():
     with pytest.raises(RigError, match="all at once"):
         Shoe(1, [Rig("t1", box, "royal_flush", 1) for box in range(1, 6)])
     with pytest.raises(RigError, match="one deck serves"):
@@ -73,6 +73,6 @@ def test_a_rig_is_read_from_text():
 
 
 @pytest.mark.parametrize("text", ["", "t1:3:royal_flush", "t1:0:flush@1", "t1:3:flush@0", "t1:3:five_of_a_kind@1"])
-def test_a_rig_that_is_not_understood_is_refused(text):
+def test_an_invalid_rig_is_refused(text):
     with pytest.raises(RigError):
         Rig.parse(text)

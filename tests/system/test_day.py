@@ -80,7 +80,7 @@ def assert_it_was_a_full_day(floor, events, corrected):
     hands = [Counter(payout["hand"] for payout in event.data["payouts"]) for event in settled]
     assert any(won["straight_flush"] == 2 and won["royal_flush"] == 1 for won in hands)
     assert any(won["flush"] >= 2 for won in hands)
-    assert min(floor.faults.struck[fault] for fault in Fault) > 0, floor.faults.struck
+    assert min(floor.faults.counts[fault] for fault in Fault) > 0, floor.faults.counts
 
 
 async def a_day(site, client, port):
@@ -95,7 +95,7 @@ async def a_day(site, client, port):
             return None, {}
 
     async def supervisor(table, number):
-        state = floor.felts[table].seen
+        state = floor.tables[table].state
         waiting = [payout.box for payout in state.payouts if payout.status == "pending"]
         if not corrected and len(waiting) > 1:
             body = {"hands": {str(waiting[0]): None}, "reason": "the dealer misread a card"}
@@ -109,7 +109,7 @@ async def a_day(site, client, port):
 
     floor = Floor(
         TABLES, site=site.id, broker=Broker(port=port), speed=150, seed=SEED, shoe=Shoe(SEED, RIGS),
-        faults=Faults.parse(FAULTS, seed=SEED), habits=HABITS, supervisor=supervisor, resume=resume,
+        faults=Faults.parse(FAULTS, seed=SEED), habits=HABITS, confirm_win=supervisor, resume_table=resume,
     )  # fmt: skip
     async with floor:
         playing = asyncio.create_task(floor.play(rounds=ROUNDS_EACH))
@@ -124,7 +124,7 @@ async def a_day(site, client, port):
         site.kill()
         await asyncio.to_thread(site.start)
         await playing
-        assert await floor.stop(), (floor.notebook.unanswered, floor.snapshot().tables)
+        assert await floor.stop(), (floor.wager_log.unanswered, floor.snapshot().tables)
     return floor, corrected
 
 

@@ -43,7 +43,7 @@ def test_nothing_is_lost_or_doubled_and_everybody_is_answered_however_often_the_
     assert told.is_equal, (told.differences, told.unanswered, told.contradictions)
     assert site.verified()
     assert sum(grown > 0 for grown in lives) > 0.8 * len(lives), lives  # the kills hit a controller at work
-    assert told.total.believed.wagers > 4 * len(lives)
+    assert told.total.pads.wagers > 4 * len(lives)
 
 
 async def killed(site, witness, port, kills):
@@ -59,30 +59,30 @@ async def killed(site, witness, port, kills):
             return
 
     where, shoe = Broker(port=port), Shoe(0, WINS)
-    floor = Floor(TABLES, site=site.id, broker=where, speed=200, habits=BUSY, shoe=shoe, supervisor=supervisor)
+    floor = Floor(TABLES, site=site.id, broker=where, speed=200, habits=BUSY, shoe=shoe, confirm_win=supervisor)
     async with floor:
         playing = asyncio.create_task(floor.play(until=ended))
         for _ in range(kills):
             await asyncio.sleep(dice.uniform(0, LONGEST_LIFE_SECONDS))
             assert not playing.done() or playing.result()
             site.kill()
-            unanswered = {wager.wager_id for wager in floor.notebook.unanswered}
+            unanswered = {wager.wager_id for wager in floor.wager_log.unanswered}
             await asyncio.to_thread(site.start)
             answered = partial(is_answered, floor, unanswered)
-            assert await floor.wait_for(answered, LIMIT_SECONDS), floor.notebook.unanswered
+            assert await floor.wait_for(answered, LIMIT_SECONDS), floor.wager_log.unanswered
             assert_kept(site, witness)
             assert_verified(site)
             before, head = head, site.head()
             lives.append(head - before)
         ended.set()
         await playing
-        assert await floor.stop(), (floor.notebook.unanswered, floor.snapshot().tables)
+        assert await floor.stop(), (floor.wager_log.unanswered, floor.snapshot().tables)
     return floor, lives
 
 
 def is_answered(floor, wagers):
     """Whether none of these wagers lacks its answer."""
-    return not wagers & {wager.wager_id for wager in floor.notebook.unanswered}
+    return not wagers & {wager.wager_id for wager in floor.wager_log.unanswered}
 
 
 def assert_verified(site):

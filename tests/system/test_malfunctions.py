@@ -314,7 +314,7 @@ def test_a_broker_that_is_killed_and_started_again_loses_and_doubles_no_wager(ki
     assert site.stop() == 0
     told = floor.reconcile(read_books(site.answer("rounds")))
     assert told.is_equal, (told.differences, told.unanswered, told.contradictions)
-    assert told.total.believed.wagers > 0
+    assert told.total.pads.wagers > 0
     assert site.verified()
 
 
@@ -392,7 +392,7 @@ async def through_a_broker_restart(site, broker, running, folder, port):
         await asyncio.to_thread(site.act, f"tables/{table}/resume", {"note": "the broker is back"})
 
     habits = Habits(play=1, wager=1, misplace=0)
-    floor = Floor(TABLES, site=site.id, broker=Broker(port=port), speed=50, habits=habits, resume=resume)
+    floor = Floor(TABLES, site=site.id, broker=Broker(port=port), speed=50, habits=habits, resume_table=resume)
     async with floor:
         ended = asyncio.Event()
         playing = asyncio.create_task(floor.play(until=ended))

@@ -1,4 +1,4 @@
-"""The notebook: what the pads believe of every wager they sent, kept where no power cycle reaches it."""
+"""The log of all wagers that pads sent, with their answers; not affected by a pad's loss of power."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from hardware_sim.messages import Plain
+from hardware_sim.messages import JsonObject
 
 KEPT_ROUNDS: Final = 50
-"""Answered wagers of older rounds are asked about no more; of them only what stands is kept."""
+"""Answered wagers of older rounds are no longer checked; only the standing ones are kept."""
 
 
-class Wager(NamedTuple):
-    """A wager as a pad sends it, and sends it again."""
+class SentWager(NamedTuple):
+    """A wager as a pad sends and repeats it."""
 
     wager_id: str
     table: str
@@ -25,7 +25,7 @@ class Wager(NamedTuple):
     sent_at: str
 
     @property
-    def message(self) -> Plain:
+    def message(self) -> JsonObject:
         """The message on the wire."""
         return {
             "wager_id": self.wager_id,
@@ -37,66 +37,66 @@ class Wager(NamedTuple):
 
 
 @dataclass(slots=True)
-class Entry:
-    """One wager and what is believed of it, None before the first answer."""
+class LogEntry:
+    """One wager and its verdict, None before the first answer."""
 
-    wager: Wager
+    wager: SentWager
     verdict: str | None = None
 
 
-class Sum(NamedTuple):
-    """How many wagers, and of how much."""
+class WagerTotal(NamedTuple):
+    """A number of wagers and the sum of their amounts."""
 
     wagers: int = 0
     cents: int = 0
 
-    def plus(self, wagers: int, cents: int) -> Sum:
-        """So much more."""
-        return Sum(self.wagers + wagers, self.cents + cents)
+    def plus(self, other: WagerTotal) -> WagerTotal:
+        """Return the sum of both."""
+        return WagerTotal(self.wagers + other.wagers, self.cents + other.cents)
 
 
-class Standing(NamedTuple):
-    """A wager that stands on a box."""
+class StandingWager(NamedTuple):
+    """A wager that was accepted and not returned."""
 
     box: int
     wager_id: str
     cents: int
 
 
-def summed(wagers: Collection[Standing]) -> Sum:
-    """How many wagers stand, and of how much."""
-    return Sum(len(wagers), sum(wager.cents for wager in wagers))
+def total_of(wagers: Collection[StandingWager]) -> WagerTotal:
+    """Return the number of wagers and the sum of their amounts."""
+    return WagerTotal(len(wagers), sum(wager.cents for wager in wagers))
 
 
 RoundKey = tuple[str, int]
 """A table and its round."""
 
 
-class Notebook:
+class WagerLog:
     """All wagers of a floor."""
 
     def __init__(self) -> None:
-        self._entries: dict[RoundKey, dict[str, Entry]] = {}
+        self._entries: dict[RoundKey, dict[str, LogEntry]] = {}
         self._round_of: dict[str, RoundKey] = {}
         self._open: set[str] = set()
-        self.standing: dict[RoundKey, set[Standing]] = {}
-        """The wagers that the pads believe to stand, of every round in which one was answered."""
+        self.standing: dict[RoundKey, set[StandingWager]] = {}
+        """The standing wagers by the pads' answers, of every round in which one was answered."""
         self.sent = 0
         self.repeated = 0
         self.verdicts: Counter[str] = Counter()
         self.rejected: Counter[str] = Counter()
         self.contradictions: list[str] = []
 
-    def write(self, wager: Wager) -> None:
-        """A pad sends a wager for the first time."""
+    def add(self, wager: SentWager) -> None:
+        """Add a wager that a pad sends for the first time."""
         key = wager.table, wager.round
-        self._entries.setdefault(key, {})[wager.wager_id] = Entry(wager)
+        self._entries.setdefault(key, {})[wager.wager_id] = LogEntry(wager)
         self._round_of[wager.wager_id] = key
         self._open.add(wager.wager_id)
         self.sent += 1
 
-    def hear(self, wager_id: str, verdict: str, reason: str | None) -> bool:
-        """A lamp tells of a wager; whether it is one of this floor's."""
+    def record_answer(self, wager_id: str, verdict: str, reason: str | None) -> bool:
+        """Record a lamp's answer to a wager; return False if the wager is not one of this floor's."""
         key = self._round_of.get(wager_id)
         if key is None:
             return False
@@ -106,44 +106,44 @@ class Notebook:
             self._change(key, entry, verdict, reason)
         return True
 
-    def doubt(self, table: str, box: int, number: int, *, standing: bool | None) -> None:
-        """A round is over: doubt a box's wagers of it where needed.
+    def end_round(self, table: str, box: int, number: int, *, standing: bool | None) -> None:
+        """Mark a box's wagers of an ended round as unanswered again, if their result is in doubt.
 
-        `standing` says whether the box held a wager when the round was settled; None where nobody knows, and then, or
-        where that is not what the pad believes, it asks again.
+        `standing` is True if the box held a wager when the round was settled, None if that is unknown. If it is
+        unknown, or does not agree with the pad's answers, the pad sends its wagers again to get the final answers.
         """
         self._forget(table, number - KEPT_ROUNDS)
         mine = [entry for entry in self._entries.get((table, number), {}).values() if entry.wager.box == box]
         accepted = [entry for entry in mine if entry.verdict == "accepted"]
-        sure = standing is not None and len(accepted) == standing
-        if not sure:
+        is_certain = standing is not None and len(accepted) == standing
+        if not is_certain:
             self._open.update(entry.wager.wager_id for entry in mine)
 
-    def wager(self, wager_id: str) -> Wager | None:
-        """The wager of this id, if it is one of this floor's."""
+    def wager(self, wager_id: str) -> SentWager | None:
+        """Return the wager with this id; None if it is not one of this floor's."""
         key = self._round_of.get(wager_id)
         return None if key is None else self._entries[key][wager_id].wager
 
     @property
-    def believed(self) -> dict[RoundKey, Sum]:
-        """What the pads believe of every round in which a wager was answered."""
-        return {key: summed(wagers) for key, wagers in self.standing.items()}
+    def totals(self) -> dict[RoundKey, WagerTotal]:
+        """The total of the standing wagers of every round in which a wager was answered."""
+        return {key: total_of(wagers) for key, wagers in self.standing.items()}
 
     @property
-    def unanswered(self) -> list[Wager]:
+    def unanswered(self) -> list[SentWager]:
         """The wagers without an answer, or in doubt."""
         return [self._entries[self._round_of[wager_id]][wager_id].wager for wager_id in sorted(self._open)]
 
-    def unanswered_of(self, table: str, box: int) -> list[Wager]:
-        """A box's wagers without an answer, or in doubt."""
+    def unanswered_of(self, table: str, box: int) -> list[SentWager]:
+        """Return a box's wagers without an answer, or in doubt."""
         return [wager for wager in self.unanswered if (wager.table, wager.box) == (table, box)]
 
     @property
-    def is_quiet(self) -> bool:
-        """Whether every wager has its answer."""
+    def all_answered(self) -> bool:
+        """True if every wager has its answer."""
         return not self._open
 
-    def _change(self, key: RoundKey, entry: Entry, verdict: str, reason: str | None) -> None:
+    def _change(self, key: RoundKey, entry: LogEntry, verdict: str, reason: str | None) -> None:
         before, wager = entry.verdict, entry.wager
         if (before, verdict) in _IMPOSSIBLE:
             self.contradictions.append(f"{wager.wager_id} was {before} and is now {verdict} ({reason})")
@@ -155,14 +155,14 @@ class Notebook:
         if verdict == "rejected":
             self.rejected[reason or "without a reason"] += 1
         standing = self.standing.setdefault(key, set())
-        mine = Standing(wager.box, wager.wager_id, wager.amount_cents)
+        changed = StandingWager(wager.box, wager.wager_id, wager.amount_cents)
         if verdict == "accepted":
-            standing.add(mine)
+            standing.add(changed)
         else:
-            standing.discard(mine)
+            standing.discard(changed)
 
     def _forget(self, table: str, number: int) -> None:
-        """Let answered wagers of an old round go."""
+        """Remove the answered wagers of an old round."""
         entries = self._entries.get((table, number), {})
         for wager_id in [wager_id for wager_id in entries if wager_id not in self._open]:
             del entries[wager_id], self._round_of[wager_id]
@@ -171,4 +171,4 @@ class Notebook:
 
 
 _IMPOSSIBLE: Final = {("accepted", "rejected"), ("returned", "rejected"), ("returned", "accepted")}
-"""What no controller may say after what it said before."""
+"""Changes of a verdict that a correct controller never publishes."""
