@@ -45,7 +45,9 @@ LIMIT_SECONDS = 20.0
 REST_SECONDS = 1.0
 WARM_UPS = 3
 PER_SECOND, PACED_SECONDS = 200, 2
-PACED = "aiomqtt", "SQLite", "PostgreSQL"
+BEFORE = " before"
+"""Behind the name of a controller from another checkout."""
+PACED = "aiomqtt", "SQLite", "PostgreSQL", f"SQLite{BEFORE}", f"PostgreSQL{BEFORE}"
 """Whose lamps are timed at a steady pace, too."""
 NO_DELAY = socket.IPPROTO_TCP, socket.TCP_NODELAY, 1
 
@@ -332,7 +334,7 @@ async def aiomqtt_echo(port: int) -> None:
 
 async def session_echo(port: int) -> None:
     """The controller's own session with nothing behind it."""
-    from jackpot.wire.mqtt_session import Address, Session
+    from jackpot.wire.mqtt_session import Address, MqttSession
     from jackpot.wire.mqtt_transport import ReceivedMessage
 
     def heard(letter: ReceivedMessage) -> None:
@@ -344,7 +346,7 @@ async def session_echo(port: int) -> None:
         await session.subscribe([_wagers("session")])
         _say_ready()
 
-    session = Session(Address("127.0.0.1", port), "session-echo", on_letter=heard, on_connect=connected, clean=True)
+    session = MqttSession(Address("127.0.0.1", port), "session-echo", on_message=heard, on_connect=connected, clean=True)
     await session.run()
 
 
@@ -383,12 +385,15 @@ def responder(kind: str, port: int) -> Iterator[subprocess.Popen[str]]:
 class Controller:
     """The daemon as a process; stopped with a signal while another responder has its turn."""
 
-    def __init__(self, folder: Path, port: int, database: str, site: str = SITE) -> None:
+    def __init__(
+        self, folder: Path, port: int, database: str, site: str = SITE, checkout: Path | None = None
+    ) -> None:
         self.folder = folder
         folder.mkdir()
+        self._python = str(checkout / ".venv" / "bin" / "python") if checkout else sys.executable
         self._environment = {
             **os.environ,
-            "PYTHONPATH": str(HERE.parent),
+            "PYTHONPATH": str(checkout or HERE.parent),
             "JACKPOT_HTTP": os.environ.get("BENCH_HTTP", ""),
             "JACKPOT_LOG_LEVEL": "info",
         }
@@ -397,7 +402,7 @@ class Controller:
         self.token = next(iter(json.loads(made)["tokens"].values()))
 
     def _run(self, *arguments: str) -> str:
-        command = [sys.executable, "-m", "jackpot", *arguments]
+        command = [self._python, "-m", "jackpot", *arguments]
         done = subprocess.run(
             command, cwd=self.folder, env=self._environment, check=True, capture_output=True, text=True
         )
@@ -409,7 +414,7 @@ class Controller:
         log.write_text("")
         with log.open("wb") as file:
             process = subprocess.Popen(
-                [sys.executable, "-m", "jackpot", "serve"], cwd=self.folder, env=self._environment, stderr=file
+                [self._python, "-m", "jackpot", "serve"], cwd=self.folder, env=self._environment, stderr=file
             )
         until = time.monotonic() + LIMIT_SECONDS
         while '"serving"' not in log.read_text():
@@ -531,11 +536,14 @@ def mosquitto(folder: Path) -> Iterator[int]:
 Row = tuple[str, str, str, bool | None]
 TITLES = {
     "raw": "raw-socket echo", "aiomqtt": "aiomqtt's client, echo", "session": "our session, echo",
-    "SQLite": "controller, SQLite", "PostgreSQL": "controller, PostgreSQL",
+    "SQLite": "controller, SQLite", f"SQLite{BEFORE}": "other checkout, SQLite",
+    "PostgreSQL": "controller, PostgreSQL", f"PostgreSQL{BEFORE}": "other checkout, PostgreSQL",
 }  # fmt: skip
 
 
-def measure(name: str, port: int, databases: dict[str, str], folder: Path, turns: int) -> list[Row]:
+def measure(
+    name: str, port: int, databases: dict[str, str], folder: Path, turns: int, against: Path | None
+) -> list[Row]:
     """Everything about one broker."""
     brokers = processors.children(os.getpid())
     loads, usages, commits = {}, {}, {}
@@ -549,8 +557,10 @@ def measure(name: str, port: int, databases: dict[str, str], folder: Path, turns
         for kind in ECHOES:
             loaded(kind, echo_site(kind), running.enter_context(responder(kind, port)), plays=False)
         for kind, database in databases.items():
-            site, place = f"{SITE}-{kind.lower()}", folder / f"{name}-{kind}"
-            loaded(kind, site, running.enter_context(Controller(place, port, database, site).serving()), plays=True)
+            site, place = f"{SITE}-{kind.lower().replace(' ', '-')}", folder / f"{name}-{kind}"
+            checkout = against if kind.endswith(BEFORE) else None
+            controller = Controller(place, port, database, site, checkout)
+            loaded(kind, site, running.enter_context(controller.serving()), plays=True)
             commits[kind] = Commits(database, place)
             usages[kind].parties["database"] = commits[kind].servers()
         found = asyncio.run(_in_turn(loads, commits, turns))
@@ -562,12 +572,25 @@ def measure(name: str, port: int, databases: dict[str, str], folder: Path, turns
         if kind in databases:
             lines += _throughput(found, kind, needs_raw=name == "embedded" and kind == "SQLite")
             lines.append(_latency(found["aiomqtt"].lamps, found[kind].lamps, commits[kind].took))
+        before = found.get(f"{kind}{BEFORE}")
+        if before is not None:
+            lines += _comparison(found[kind], before)
     return lines
+
+
+def _comparison(ours: Found, before: Found) -> list[Row]:
+    """This checkout beside the other one, turn by turn."""
+    ratio = ours.ratio_to(before)
+    ours_ms, before_ms = _at(ours.lamps, 0.99), _at(before.lamps, 0.99)
+    return [
+        ("  throughput to the other checkout", f"{ratio:.0%}", "≥ 95%", ratio >= 0.95),
+        (f"  p99 at {PER_SECOND} wagers/s", f"{ours_ms:.1f} ms, other checkout {before_ms:.1f} ms", "", None),
+    ]
 
 
 def _throughput(found: dict[str, Found], kind: str, *, needs_raw: bool) -> list[Row]:
     to_echo, to_raw, to_session = (found[kind].ratio_to(found[other]) for other in ("aiomqtt", "raw", "session"))
-    wanted = 0.7 if kind == "SQLite" else 0.6
+    wanted = 0.7 if kind.startswith("SQLite") else 0.6
     asked = ("≥ 35%", to_raw >= 0.35) if needs_raw else ("", None)
     return [
         ("  throughput to aiomqtt's echo", f"{to_echo:.0%}", f"≥ {wanted:.0%}", to_echo >= wanted),
@@ -618,14 +641,17 @@ def postgres() -> Iterator[str]:
         yield url
 
 
-def _databases(postgres_url: str | None, name: str) -> dict[str, str]:
-    found = {"SQLite": "sqlite:///jackpot.db"}
-    if postgres_url is not None:
-        import psycopg
+def _databases(postgres_url: str | None, name: str, against: Path | None) -> dict[str, str]:
+    found = {}
+    for suffix in ("", BEFORE) if against else ("",):
+        found[f"SQLite{suffix}"] = "sqlite:///jackpot.db"
+        if postgres_url is not None:
+            import psycopg
 
-        with psycopg.connect(postgres_url, autocommit=True) as connection:
-            connection.execute(f"CREATE DATABASE {name}")
-        found["PostgreSQL"] = postgres_url.replace("/postgres", f"/{name}")
+            database = f"{name}{suffix.replace(' ', '_')}"
+            with psycopg.connect(postgres_url, autocommit=True) as connection:
+                connection.execute(f"CREATE DATABASE {database}")
+            found[f"PostgreSQL{suffix}"] = postgres_url.replace("/postgres", f"/{database}")
     return found
 
 
@@ -635,6 +661,7 @@ def main() -> int:
     arguments.add_argument("--memory", action="store_true", help="also 500,000 wagers, to see the controller's memory")
     arguments.add_argument("--no-postgres", action="store_true")
     arguments.add_argument("--only", choices=("embedded", "mosquitto", "memory"))
+    arguments.add_argument("--against", type=Path, help="another checkout with its .venv, measured in the same run")
     arguments.add_argument("--respond", choices=tuple(ECHOES), help=argparse.SUPPRESS)
     arguments.add_argument("--port", type=int, help=argparse.SUPPRESS)
     chosen = arguments.parse_args()
@@ -652,7 +679,8 @@ def main() -> int:
         for name, start in brokers.items():
             if chosen.only in (None, name):
                 with start() as port:
-                    lines += measure(name, port, _databases(url, name), folder, chosen.turns)
+                    databases = _databases(url, name, chosen.against)
+                    lines += measure(name, port, databases, folder, chosen.turns, chosen.against)
         if chosen.memory or chosen.only == "memory":
             with mosquitto(folder) as port:
                 lines.append(memory(port, folder))
