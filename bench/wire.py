@@ -346,7 +346,9 @@ async def session_echo(port: int) -> None:
         await session.subscribe([_wagers("session")])
         _say_ready()
 
-    session = MqttSession(Address("127.0.0.1", port), "session-echo", on_message=heard, on_connect=connected, clean=True)
+    session = MqttSession(
+        Address("127.0.0.1", port), "session-echo", on_message=heard, on_connect=connected, clean=True
+    )
     await session.run()
 
 
@@ -385,9 +387,7 @@ def responder(kind: str, port: int) -> Iterator[subprocess.Popen[str]]:
 class Controller:
     """The daemon as a process; stopped with a signal while another responder has its turn."""
 
-    def __init__(
-        self, folder: Path, port: int, database: str, site: str = SITE, checkout: Path | None = None
-    ) -> None:
+    def __init__(self, folder: Path, port: int, database: str, site: str = SITE, checkout: Path | None = None) -> None:
         self.folder = folder
         folder.mkdir()
         self._python = str(checkout / ".venv" / "bin" / "python") if checkout else sys.executable
@@ -541,7 +541,7 @@ TITLES = {
 }  # fmt: skip
 
 
-def measure(
+def measure(  # noqa: PLR0913, PLR0917 - one broker with all that it is measured with
     name: str, port: int, databases: dict[str, str], folder: Path, turns: int, against: Path | None
 ) -> list[Row]:
     """Everything about one broker."""
@@ -579,7 +579,7 @@ def measure(
 
 
 def _comparison(ours: Found, before: Found) -> list[Row]:
-    """This checkout beside the other one, turn by turn."""
+    """Compare with the other checkout, turn by turn."""
     ratio = ours.ratio_to(before)
     ours_ms, before_ms = _at(ours.lamps, 0.99), _at(before.lamps, 0.99)
     return [

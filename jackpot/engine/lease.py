@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from sqlalchemy import insert, select, update
 
@@ -14,9 +14,7 @@ from jackpot.store.database import Database
 from jackpot.store.errors import Fenced, StoreError
 from jackpot.store.event_rows import linked
 from jackpot.store.hash_chain import GENESIS, EventRow
-from jackpot.store.write_connection import HeadMovedError, WriteConnection
-
-_FENCE: Final = "UPDATE chains SET seq = ?, head = ? WHERE chain = ? AND epoch = ? AND seq = ?"
+from jackpot.store.write_connection import HeadMove, HeadMovedError, WriteConnection
 
 
 class Head(NamedTuple):
@@ -55,7 +53,7 @@ class Lease:
         after = Head(rows[-1].seq, rows[-1].hash, self.head.epoch)
         try:
             with self.database.write_connection() as connection:
-                connection.begin(_FENCE, (after.seq, after.hash, self.chain, self.head.epoch, self.head.seq))
+                connection.begin(HeadMove(self.chain, self.head.epoch, self.head.seq, after.seq, after.hash))
                 connection.insert(tables.events, rows)
                 write(connection)
                 self._unconfirmed = after

@@ -94,10 +94,25 @@ class JackpotService:
             failed=partial(self._in_loop, self._store_failed),
             recovery=_store_malfunctions,
             ended=partial(self._in_loop, self.end),
+            compute=self._compute_in_loop,
         )
 
     def _in_loop(self, act: Callable[[T], None], value: T) -> None:
+        """Call something in the loop's thread, without waiting for it."""
         self._loop.call_soon_threadsafe(act, value)
+
+    def _compute_in_loop(self, work: Callable[[], T]) -> T:
+        """Compute something in the loop's thread, and wait for the result (see `BIG_BATCH`)."""
+        done: Future[T] = Future()
+
+        def run() -> None:
+            try:
+                done.set_result(work())
+            except BaseException as error:  # noqa: BLE001 - it is raised again in the writer's thread
+                done.set_exception(error)
+
+        self._loop.call_soon_threadsafe(run)
+        return done.result()
 
     def _deliver(self, batch: CommittedBatch) -> None:
         """Take in a durable batch: answers first, then what it changed."""

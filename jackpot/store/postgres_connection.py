@@ -1,9 +1,9 @@
-"""PostgreSQL's side of the writer: a whole transaction travels at once, and is committed where it arrives.
+"""The writer's connection to PostgreSQL: a whole transaction is sent and committed in one round trip.
 
-Statements wait for the commit. Inserts that follow each other become one statement, the fence with them; what else is
-there goes behind them in libpq's pipeline, which the server takes for one transaction where none was begun. A column is
-one array, written as text here: psycopg's own way with values and cursors costs more than the server's work on a wager,
-so libpq is spoken to through psycopg's `pq`.
+Statements wait for the commit. The fence comes first: the function `advance_head`, which raises an error if the head
+has moved. Inserts that follow each other become one statement. All of them go through libpq's pipeline, which the
+server takes for one transaction where none was begun. Each column is sent as one array, written as text here: psycopg's
+own adaptation of values costs more than the server's work on a wager, so libpq is used through psycopg's `pq`.
 """
 
 from __future__ import annotations
@@ -18,10 +18,11 @@ import psycopg
 from psycopg import pq
 from sqlalchemy import BigInteger, Connection, Integer, LargeBinary, Table
 
-from jackpot.store.write_connection import HeadMovedError, Rows, WriteConnection, columns
+from jackpot.store.write_connection import HeadMove, HeadMovedError, Rows, WriteConnection, columns
 
-_OVERTAKEN: Final = psycopg.errors.DivisionByZero
-"""How the one statement that moves the head says that there is nothing to move: no other of ours divides."""
+_ADVANCE_HEAD: Final = "SELECT advance_head(?, ?, ?, ?, ?)"
+_HEAD_MOVED: Final = "JP001"
+"""The error code of `advance_head` (migration 0005)."""
 _READABLE: Final = select.POLLIN
 _BOTH: Final = select.POLLIN | select.POLLOUT
 
@@ -45,9 +46,9 @@ class PostgresWriteConnection(WriteConnection):
         self._waiting: list[_Waiting] = []
         self._prepared: dict[str, bytes] = {}
 
-    def begin(self, statement: str, values: tuple[Any, ...]) -> None:
-        """With the statement that the rest depends on."""
-        self._waiting = [_Waiting(statement, [_raw(value) for value in values], "chains")]
+    def begin(self, move: HeadMove) -> None:
+        """Send the fence first at the commit."""
+        self._waiting = [_Waiting(_ADVANCE_HEAD, [_raw(value) for value in move], "")]
 
     def insert(self, table: Table, rows: Rows, on_conflict: str = "") -> None:
         """Rows, in the order of the table's columns."""
@@ -61,47 +62,47 @@ class PostgresWriteConnection(WriteConnection):
         self._waiting.append(_Waiting(statement, [_raw(value) for value in values], ""))
 
     def commit(self) -> None:
-        """All of it, durably."""
-        fly = [(self._name(text), values) for text, values in _together(self._waiting)]
+        """Send everything in one pipeline, and wait until it is durable."""
+        statements = [(self._prepared_name(text), values) for text, values in _merged(self._waiting)]
         self._waiting = []
         connection: pq.abc.PGconn = self.driver.pgconn
         connection.enter_pipeline_mode()
-        for name, values in fly:
+        for name, values in statements:
             connection.send_query_prepared(name, values)
         connection.pipeline_sync()
-        problem = _await_landing(connection)
+        failed = _await_results(connection)
         connection.exit_pipeline_mode()
-        if problem is not None:
-            raise HeadMovedError if isinstance(problem, _OVERTAKEN) else problem
+        if failed is not None:
+            raise HeadMovedError if _sqlstate(failed) == _HEAD_MOVED else _error(failed)
 
     def rollback(self) -> None:
-        """Nothing of it was sent, or the server has undone it; a flight that broke off takes its connection along."""
+        """Forget what was not sent; the server has undone what was. A pipeline that broke off ends its connection."""
         self._waiting = []
         if self.driver.pgconn.pipeline_status != pq.PipelineStatus.OFF or self.driver.closed:
             self.driver.close()
             raise psycopg.OperationalError("the connection was lost")
 
-    def _name(self, text: str) -> bytes:
-        """What the server knows a statement by; it is told a new one first."""
+    def _prepared_name(self, text: str) -> bytes:
+        """Return the name of a prepared statement, prepared at its first use."""
         name = self._prepared.get(text)
         if name is None:
             name = b"jackpot_%d" % len(self._prepared)
-            told = self.driver.pgconn.prepare(name, text.encode())
-            if told.status != pq.ExecStatus.COMMAND_OK:
-                raise _error(told)
+            result = self.driver.pgconn.prepare(name, text.encode())
+            if result.status != pq.ExecStatus.COMMAND_OK:
+                raise _error(result)
             self._prepared[text] = name
         return name
 
 
-def _await_landing(connection: pq.abc.PGconn) -> psycopg.Error | None:
-    """Wait until the server has answered all of it, letting others compute meanwhile; what went wrong, if anything."""
+def _await_results(connection: pq.abc.PGconn) -> pq.abc.PGresult | None:
+    """Wait for the results of a pipeline without holding the interpreter lock; return the first that failed."""
     poll = select.poll()
     poll.register(connection.socket, _BOTH)
     while connection.flush():
         poll.poll()
         connection.consume_input()
     poll.modify(connection.socket, _READABLE)
-    problem = None
+    failed = None
     while True:
         while connection.is_busy():
             poll.poll()
@@ -111,23 +112,26 @@ def _await_landing(connection: pq.abc.PGconn) -> psycopg.Error | None:
             if connection.status != pq.ConnStatus.OK:
                 raise psycopg.OperationalError("the connection was lost")
         elif result.status == pq.ExecStatus.PIPELINE_SYNC:
-            return problem
-        elif result.status == pq.ExecStatus.FATAL_ERROR and problem is None:
-            problem = _error(result)
+            return failed
+        elif result.status == pq.ExecStatus.FATAL_ERROR and failed is None:
+            failed = result
+
+
+def _sqlstate(result: pq.abc.PGresult) -> str:
+    return (result.error_field(pq.DiagnosticField.SQLSTATE) or b"").decode()
 
 
 def _error(result: pq.abc.PGresult) -> psycopg.Error:
-    """A server's complaint as psycopg would raise it."""
-    state = (result.error_field(pq.DiagnosticField.SQLSTATE) or b"").decode()
+    """Return a failed result as the exception that psycopg would raise."""
     try:
-        kind = psycopg.errors.lookup(state)
+        kind = psycopg.errors.lookup(_sqlstate(result))
     except KeyError:
         kind = psycopg.OperationalError
     return kind(result.error_message.decode(errors="replace").strip())
 
 
-def _together(waiting: Sequence[_Waiting]) -> Iterator[tuple[str, Raw]]:
-    """The fewest statements that do the same: what inserts into different tables may happen at once."""
+def _merged(waiting: Sequence[_Waiting]) -> Iterator[tuple[str, Raw]]:
+    """Yield the fewest statements that do the same: inserts into different tables are merged into one."""
     at = 0
     while at < len(waiting):
         tables: set[str] = set()
@@ -136,18 +140,14 @@ def _together(waiting: Sequence[_Waiting]) -> Iterator[tuple[str, Raw]]:
             tables.add(waiting[end].table)
             end += 1
         end = max(end, at + 1)
-        some = waiting[at:end]
-        yield _one(tuple(each.text for each in some), is_first=at == 0), [v for each in some for v in each.values]
+        group = waiting[at:end]
+        yield _one_statement(tuple(each.text for each in group)), [v for each in group for v in each.values]
         at = end
 
 
 @cache
-def _one(texts: tuple[str, ...], *, is_first: bool) -> str:
-    """Several statements as one, with numbered values; the first of all must change a row, or nothing holds."""
-    if is_first:
-        fence, *others = texts
-        parts = [f"fence AS ({fence} RETURNING 1)", *(f"part_{n} AS ({text})" for n, text in enumerate(others))]
-        return _numbered(f"WITH {', '.join(parts)} SELECT 1 / count(*) FROM fence")  # noqa: S608 - our own statements
+def _one_statement(texts: tuple[str, ...]) -> str:
+    """Return several statements as one, with numbered values."""
     *others, last = texts
     parts = [f"part_{n} AS ({text})" for n, text in enumerate(others)]
     return _numbered(f"WITH {', '.join(parts)} {last}" if parts else last)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from functools import cache
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from sqlalchemy import Connection, Table
 
@@ -19,10 +19,21 @@ MAX_STATEMENTS: Final = 512
 """How many statements a SQLite connection keeps prepared: every number of rows, for the tables that wagers fill."""
 
 Rows = Sequence[tuple[Any, ...]]
+_MOVE_HEAD: Final = "UPDATE chains SET seq = ?, head = ? WHERE chain = ? AND epoch = ? AND seq = ?"
 
 
 class HeadMovedError(Exception):
-    """The statement that a transaction began with changed nothing: somebody else was there before."""
+    """The chain's head is not where the transaction expected it: another process has written or taken over."""
+
+
+class HeadMove(NamedTuple):
+    """The fence of a transaction: the head of a chain moves from `seq`, at `epoch`, to a new event."""
+
+    chain: str
+    epoch: int
+    seq: int
+    new_seq: int
+    new_hash: bytes
 
 
 class WriteConnection(ABC):
@@ -32,11 +43,8 @@ class WriteConnection(ABC):
         self.driver = driver
 
     @abstractmethod
-    def begin(self, statement: str, values: tuple[Any, ...]) -> None:
-        """Begin a transaction that counts only where this statement changes one row.
-
-        Where it does not, `HeadMovedError` is raised, here or at the commit.
-        """
+    def begin(self, move: HeadMove) -> None:
+        """Begin a transaction with the fence; `HeadMovedError` is raised, here or at the commit, if the head moved."""
 
     @abstractmethod
     def insert(self, table: Table, rows: Rows, on_conflict: str = "") -> None:
@@ -63,10 +71,11 @@ class SqliteWriteConnection(WriteConnection):
         """The driver's connection under SQLAlchemy's; its transaction is SQLAlchemy's business."""
         return cls(connection.connection)
 
-    def begin(self, statement: str, values: tuple[Any, ...]) -> None:
-        """With the statement that the rest depends on."""
+    def begin(self, move: HeadMove) -> None:
+        """Begin a transaction and move the head at once."""
         self.driver.execute("BEGIN IMMEDIATE")
-        if self.driver.execute(statement, values).rowcount != 1:
+        values = (move.new_seq, move.new_hash, move.chain, move.epoch, move.seq)
+        if self.driver.execute(_MOVE_HEAD, values).rowcount != 1:
             raise HeadMovedError
 
     def insert(self, table: Table, rows: Rows, on_conflict: str = "") -> None:

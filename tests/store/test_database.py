@@ -14,7 +14,7 @@ from jackpot.store import postgres_connection, tables
 from jackpot.store.database import READERS, Database
 from jackpot.store.errors import Rejected, StoreError, Unreachable
 from jackpot.store.schema import migrate
-from jackpot.store.write_connection import HeadMovedError
+from jackpot.store.write_connection import HeadMove, HeadMovedError
 
 
 def filled(database, rows):
@@ -112,7 +112,7 @@ def states(database):
 def fly(database, seq, *inserts, changes=(), chain="main"):
     """One transaction that begins by moving the chain on from this number."""
     with database.write_connection() as line:
-        line.begin("UPDATE chains SET seq = ? WHERE chain = ? AND seq = ?", (seq + 1, chain, seq))
+        line.begin(HeadMove(chain, 1, seq, seq + 1, b"x"))
         for table, row, *on_conflict in inserts:
             line.insert(table, [row], *on_conflict)
         for part, body in changes:
