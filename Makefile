@@ -17,6 +17,7 @@ test-pythons:
 bench: $(VENV)/.installed-test
 	$(BIN)/python bench/evaluator.py
 	$(BIN)/python bench/store.py
+	$(BIN)/python bench/hot_path.py
 
 $(BIN)/python:
 	$(PYTHON) -c 'import sys; sys.exit("Python 3.11 or newer is needed" if sys.version_info < (3, 11) else 0)'

@@ -93,7 +93,8 @@ class Journal:
         """Look up in the store the ids of these commands that the state no longer knows.
 
         The ids of wagers on current rounds are in the state, so they are looked up only with `every_id`: when a wager
-        is to be refused, or when the key of the wagers table has found an id of an earlier round.
+        is to be refused, or when the key of the wagers table has found an id of an earlier round. Looking them all up
+        takes 1.3 times as long for a wager alone on SQLite, 2.8 times on PostgreSQL (`bench/hot_path.py`).
         """
         looked_up = commands if every_id else [c for c in commands if not self.targets_current_round(c)]
         wagers = [c for c in looked_up if type(c) is PlaceWager]
