@@ -136,7 +136,7 @@ def rows(jackpot: Jackpot, wagers: list[PlaceWager]) -> Compared:
 class LooksUpEveryId(Journal):
     """A journal that looks every id up, also of wagers on current rounds."""
 
-    def targets_current_round(self, command: Command | Identified) -> bool:
+    def targets_current_round(self, _command: Command | Identified) -> bool:
         return False
 
 

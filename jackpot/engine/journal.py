@@ -34,6 +34,10 @@ from jackpot.store.write_connection import WriteConnection
 Outcome = Decision | Refused
 
 
+class IdNotLookedUpError(Exception):
+    """A wager is to be refused, and its id was not looked up yet."""
+
+
 class DecidedBatch(NamedTuple):
     """A batch after the decide phase: the outcome of each command, the events, and the state after them."""
 
@@ -83,7 +87,7 @@ class Journal:
         self.resolve_unconfirmed()
         try:
             return self._execute(commands, self.look_up_ids(commands))
-        except Rejected:
+        except (Rejected, IdNotLookedUpError):
             return self._execute(commands, self.look_up_ids(commands, every_id=True))
 
     def _execute(self, commands: Sequence[Command | Identified], known_ids: KnownIds) -> list[Outcome]:
@@ -105,11 +109,12 @@ class Journal:
             return look_up(connection, self.lease.chain, wagers, identified)
 
     def decide(self, commands: Sequence[Command | Identified], known_ids: KnownIds) -> DecidedBatch:
-        """Decide each command in order; a refusal does not disturb the others."""
-        try:
-            return _decide_batch(self.jackpot, commands, known_ids)
-        except _IdNotLookedUpError:
-            return _decide_batch(self.jackpot, commands, self.look_up_ids(commands, every_id=True))
+        """Decide each command in order; a refusal does not disturb the others.
+
+        Raises `IdNotLookedUpError` if a wager is to be refused whose id was not looked up: a reused id comes before
+        every other reason of a refusal.
+        """
+        return _decide_batch(self.jackpot, commands, known_ids)
 
     def stage(self, decided: DecidedBatch) -> StagedBatch:
         """Build every row of the batch's transaction: events, transfers, projections, states and notices."""
@@ -166,10 +171,6 @@ class Journal:
         return table is not None and table.number == command.round
 
 
-class _IdNotLookedUpError(Exception):
-    """A wager would be refused, and its id was not looked up yet."""
-
-
 def _decide_batch(jackpot: Jackpot, commands: Sequence[Command | Identified], known_ids: KnownIds) -> DecidedBatch:
     outcomes: list[Outcome] = []
     for are_wagers, stretch in groupby(commands, key=lambda command: type(command) is PlaceWager):
@@ -199,7 +200,7 @@ def _place(batch: WagerBatch, wager: PlaceWager, known_ids: KnownIds) -> Outcome
         decision = decide(batch.jackpot, known_ids.with_earlier_wager(wager))
     except Refused as refused:
         if not known_ids.has_looked_up(wager):
-            raise _IdNotLookedUpError from None  # a reused id comes before every other reason of a refusal
+            raise IdNotLookedUpError from None
         return refused
     for event in decision.events:
         batch.post(event)

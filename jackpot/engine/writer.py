@@ -11,7 +11,6 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
-from functools import partial
 from queue import Empty, SimpleQueue
 from typing import Final, NamedTuple
 
@@ -19,10 +18,9 @@ from jackpot.core.commands import Command, Identified
 from jackpot.core.events import Event
 from jackpot.core.results import Decision, Refused
 from jackpot.core.state import Jackpot
-from jackpot.engine.journal import Journal, Outcome, StagedBatch
+from jackpot.engine.journal import IdNotLookedUpError, Journal, Outcome, StagedBatch
 from jackpot.engine.lease import Head
 from jackpot.store.errors import Fenced, Rejected, StoreError
-from jackpot.store.idempotency import KnownIds
 
 MAX_WAITING: Final = 10_000
 MAX_BATCH: Final = 500
@@ -172,7 +170,11 @@ class Writer:
         commands = [request.command for request in requests]
         try:
             known_ids = journal.look_up_ids(commands, every_id=every_id)
-            decide_and_stage = partial(self._decide_and_stage, commands, known_ids)
+
+            def decide_and_stage() -> StagedBatch:
+                decided = journal.decide(commands, known_ids)
+                return journal.stage(decided)
+
             is_big = len(commands) >= BIG_BATCH
             staged = self._hooks.compute(decide_and_stage) if is_big else decide_and_stage()
             outcomes = journal.commit(staged)
@@ -180,10 +182,6 @@ class Writer:
             self._recover(requests, before, error, every_id=every_id)
         else:
             self._deliver(requests, before, outcomes)
-
-    def _decide_and_stage(self, commands: list[Command | Identified], known_ids: KnownIds) -> StagedBatch:
-        decided = self.journal.decide(commands, known_ids)
-        return self.journal.stage(decided)
 
     def _deliver(self, requests: list[Request], before: int, answers: Sequence[Answer]) -> None:
         """Hand over the durable batch with the answer to each request."""
@@ -202,8 +200,8 @@ class Writer:
             raise error
         if isinstance(error, StoreError) and not isinstance(error, Rejected):
             self._retry(requests, before, error)
-        elif isinstance(error, Rejected) and not every_id:
-            self._process(requests, every_id=True)  # the key of the wagers table found an id of an earlier round
+        elif isinstance(error, Rejected | IdNotLookedUpError) and not every_id:
+            self._process(requests, every_id=True)  # a wager is refused, or its key is that of an earlier round's
         elif len(requests) > 1:
             for request in requests:
                 self._process([request], every_id=True)  # so that one bad row does not take the others with it
