@@ -63,11 +63,15 @@ class Floor:
             self.ask(LinkTable(AT, MANAGER, table, 7))
 
     def ask(self, command):
+        return self.decision(command).answer
+
+    def decision(self, command):
+        """Decide a command and evolve the state by its events."""
         decision = decide(self.jackpot, command)
         for event in decision.events:
             self.jackpot = evolve(self.jackpot, event)
             self.events.append(event)
-        return decision.answer
+        return decision
 
     def refusal(self, command):
         try:
