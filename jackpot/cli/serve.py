@@ -45,7 +45,7 @@ async def _serve(chosen: Settings, signer: Signer, broker: str) -> None:
 
 async def _serve_beside(own: EmbeddedBroker, chosen: Settings, signer: Signer) -> None:
     """Serve with a broker of our own, which is started again should it end."""
-    keeping = asyncio.create_task(own.keep(), name="broker")
+    keeping = asyncio.create_task(own.keep_running(), name="broker")
     try:
         await _serve(chosen, signer, f"mqtt://127.0.0.1:{own.port}")
     finally:

@@ -13,19 +13,19 @@ from jackpot.engine.view_models import StrictModel
 from jackpot.wire import messages
 from jackpot.wire.error_codes import DEALER_ERRORS, REASONS
 from jackpot.wire.messages import MAX_BYTES, CommandDoneMessage, CommandRefusedMessage
-from jackpot.wire.protocol import COMMANDS, QOS, TOPICS, Action, Command, Topic
+from jackpot.wire.protocol import COMMANDS, QOS, TOPICS, Action, DealerCommandInfo, Topic
 from jackpot.wire.protocol_examples import EXAMPLES
 
 Plain = dict[str, Any]
 
 _ABOUT: Final = f"""\
-What pads, dealer terminals and displays of a gaming floor say to a progressive jackpot controller, and hear from it.
+The messages between pads, dealer terminals and displays of a gaming floor and a progressive jackpot controller.
 
 MQTT 3.1.1 is enough, MQTT 5 works too. A payload is one JSON object in UTF-8 of at most {MAX_BYTES} bytes; fields that
 are not named here are ignored. Money is integer cents. A device publishes only below its own node.
 
-What the controller says about a state carries `epoch` and `seq`. A receiver remembers the highest pair it has seen for
-a jackpot and drops anything older. On every connect the controller publishes all retained state afresh; an empty
+Every message of the controller about a state carries `epoch` and `seq`. A receiver keeps the highest pair it has seen
+for a jackpot and drops anything older. On every connect the controller publishes all retained state afresh; an empty
 retained payload clears a table that was removed.
 
 Each jackpot has a persistent session of its own, with the client id `jackpot-{{site}}-{{jackpot}}`."""
@@ -52,7 +52,7 @@ _ANSWERED_ON: Final = {"wager": "lamp", "dealer_command": "dealer_reply"}
 
 
 def document() -> Plain:
-    """The whole document; the same models always give the same one."""
+    """Return the whole document; the same models always give the same one."""
     return {
         "asyncapi": "3.0.0",
         "info": {"title": "Jackpot controller: wire protocol", "version": "1", "description": _ABOUT},
@@ -68,7 +68,7 @@ def document() -> Plain:
 
 
 def name_of(model: type[StrictModel]) -> str:
-    """What the document calls a message; a command goes by its type."""
+    """Return the name of a message in the document; a command has its type's."""
     return re.sub(r"(?<!^)(?=[A-Z])", "_", model.__name__.removesuffix("Message")).lower()
 
 
@@ -97,7 +97,7 @@ def _operations(topic: Topic) -> list[tuple[str, Plain]]:
 
 
 def _operation(topic: Topic, action: Action, models: tuple[type[StrictModel], ...]) -> Plain:
-    does = "publishes" if action == "send" else "listens to"
+    does = "publishes" if action == "send" else "receives"
     answered = {"reply": _reply(_ANSWERED_ON[topic.name])} if topic.name in _ANSWERED_ON else {}
     return {
         "action": action,
@@ -109,7 +109,7 @@ def _operation(topic: Topic, action: Action, models: tuple[type[StrictModel], ..
     }
 
 
-def _command(topic: Topic, command: Command) -> Plain:
+def _command(topic: Topic, command: DealerCommandInfo) -> Plain:
     """One operation for each command, so that each can name its own result."""
     when = "In any phase." if command.phase == "any" else f"Only while the table is `{command.phase}`."
     return _operation(topic, "receive", (command.message,)) | {
@@ -133,7 +133,7 @@ def _messages_of(channel: str, models: tuple[type[StrictModel], ...]) -> list[Pl
 
 def _message(model: type[StrictModel]) -> Plain:
     name = name_of(model)
-    told: Plain = {
+    found: Plain = {
         "name": name,
         "title": name.replace("_", " ").capitalize(),
         "summary": model.__doc__,
@@ -142,7 +142,7 @@ def _message(model: type[StrictModel]) -> Plain:
         "payload": _payload(model),
         "examples": [{"name": example, "payload": payload} for example, payload in _examples(model).items()],
     }
-    return {key: value for key, value in told.items() if value is not None} | _codes(model)
+    return {key: value for key, value in found.items() if value is not None} | _codes(model)
 
 
 def _payload(model: type[StrictModel]) -> Plain:
@@ -158,7 +158,7 @@ def _examples(model: type[StrictModel]) -> Mapping[str, Plain]:
 
 
 def _codes(model: type[StrictModel]) -> Plain:
-    """The codes in their order, for programs that read the document."""
+    """Return the codes in their order, for programs that read the document."""
     if model is messages.LampMessage:
         return {"x-reasons-in-order": [code.value for code in REASONS]}
     if model is CommandRefusedMessage:
@@ -167,7 +167,7 @@ def _codes(model: type[StrictModel]) -> Plain:
 
 
 def _descriptions() -> Mapping[type[StrictModel], str]:
-    """What a message's models cannot say about it."""
+    """Return what the models of a message cannot express."""
     results = [f"`{name_of(command.message)}`: `{command.result.__name__}`" for command in COMMANDS]
     return {
         messages.WagerMessage: (
@@ -175,12 +175,12 @@ def _descriptions() -> Mapping[type[StrictModel], str]:
             " same wager again is safe: it is posted once."
         ),
         messages.LampMessage: (
-            "`lit` and `wager_id` say what stands for the box; `answer` says what became of the pad's last message."
+            "`lit` and `wager_id` are the standing wager of the box; `answer` answers the pad's last message."
             " `returned` means that the wager was voided, and its `reason` is the one given for the void."
             f" A rejected wager has the first reason that applies:\n\n{_listed(REASONS)}"
         ),
         view_models.MeterMessage: (
-            "A display that has heard nothing for 15 seconds, or reads that the jackpot's controller is offline,"
+            "A display that has received nothing for 15 seconds, or reads that the jackpot's controller is offline,"
             " shows that the meter is unavailable."
         ),
         messages.ControllerMessage: "A receiver ignores a lower epoch than it has seen, so a late will does no harm.",
@@ -203,15 +203,15 @@ def _listed(codes: Mapping[Any, str]) -> str:
 
 
 class _WithoutTitles(GenerateJsonSchema):
-    """A field's name is title enough."""
+    """Schemas without titles of fields: their names suffice."""
 
     def field_title_should_be_set(self, schema: Any) -> bool:  # noqa: ANN401, ARG002 - as pydantic declares it
-        """No field needs one."""
+        """Return False for every field."""
         return False
 
 
 def _schemas() -> Plain:
-    """Each model as it is read, where the controller listens, or as it is written, where it speaks."""
+    """Return the schema of each model: for validation where the controller receives it, else for serialization."""
     modes: dict[type[StrictModel], JsonSchemaMode] = {}
     for topic in TOPICS:
         mode: JsonSchemaMode = "serialization" if "send" in topic.actions else "validation"

@@ -1,4 +1,4 @@
-"""What each code of a refusal means, in the order in which the controller looks for them."""
+"""The meaning of each refusal code, in the order in which they are checked."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ REASONS: Final[Mapping[WagerRejection, str]] = {
     WagerRejection.WRONG_AMOUNT: "the amount is not the table's `wager_cents`",
     WagerRejection.BOX_ALREADY_WAGERED: "the box has a standing wager in this round",
 }
-"""Why a wager is rejected."""
+"""The reasons of a rejected wager."""
 
 DEALER_ERRORS: Final[Mapping[CommandError, str]] = {
     CommandError.MALFORMED: "the type is unknown, or a field is missing or not of its type",
     CommandError.COMMAND_ID_REUSED: "this id was carried out before, with other content",
-    CommandError.TABLE_SUSPENDED: "no round opens at a suspended table; only `open_round` meets this",
+    CommandError.TABLE_SUSPENDED: "no round opens at a suspended table; only `open_round` gets this",
     CommandError.WRONG_ROUND: "the command names another round than the table's last one",
     CommandError.NEEDS_SUPERVISOR: "from the first card on, a void is a supervisor's act",
     CommandError.WRONG_PHASE: "the round is not in the phase this command needs",
@@ -35,4 +35,4 @@ DEALER_ERRORS: Final[Mapping[CommandError, str]] = {
     CommandError.WRONG_CARDS: "too few cards, too many, one that is not in the deck, or one twice",
     CommandError.CARD_ALREADY_DECLARED: "another box has declared one of these cards",
 }
-"""Why a dealer's command is refused."""
+"""The errors of a refused dealer command."""

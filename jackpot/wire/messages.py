@@ -40,7 +40,7 @@ class LampAnswer(StrictModel):
 
 
 class LampMessage(StrictModel):
-    """The whole truth about a box."""
+    """The state of a box."""
 
     round: int
     lit: bool

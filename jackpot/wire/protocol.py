@@ -1,4 +1,4 @@
-"""The protocol at a glance: every topic with who speaks on it, every dealer command with what answers it."""
+"""The protocol: every topic with its sender and receiver, every dealer command with its result."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Action = Literal["send", "receive"]
 
 
 class Topic(NamedTuple):
-    """A topic below the root, and what the controller does there."""
+    """A topic below the root, with its messages and what the controller does there."""
 
     name: str
     below_root: str
@@ -33,8 +33,8 @@ class Topic(NamedTuple):
         return f"{ROOT}/{self.below_root}"
 
 
-class Command(NamedTuple):
-    """A dealer's command: the phase it needs, its result, and what a dealer should know about it."""
+class DealerCommandInfo(NamedTuple):
+    """A dealer's command: the phase it needs, its result, and a note for the dealer."""
 
     message: type[StrictModel]
     phase: str
@@ -43,61 +43,61 @@ class Command(NamedTuple):
 
 
 COMMANDS: Final = (
-    Command(
+    DealerCommandInfo(
         messages.OpenRoundMessage, "idle", messages.RoundOpened, "Opens the table's next round for wagers."
     ),
-    Command(
+    DealerCommandInfo(
         messages.CloseWagersMessage,
         "open",
         messages.WagersClosed,
         "The first card is dealt: no wager is taken any more, and the lamps stay as they are.",
     ),
-    Command(
+    DealerCommandInfo(
         messages.FoldMessage,
         "closed",
         CommandDoneMessage,
         "The box gives up its hand and can win nothing; a declaration it has made is dropped.",
     ),
-    Command(
+    DealerCommandInfo(
         messages.UnfoldMessage,
         "closed",
         CommandDoneMessage,
         "Takes a fold back; a declaration that the fold dropped has to be made again.",
     ),
-    Command(
+    DealerCommandInfo(
         messages.DeclareMessage,
         "closed",
         messages.HandDeclared,
         "States the cards of a box; a second declaration takes the place of the first.",
     ),
-    Command(
+    DealerCommandInfo(
         messages.SettleMessage,
         "closed",
         messages.RoundSettled,
         "Locks the pools and works out every prize of the round; a `pending` one awaits a supervisor.",
     ),
-    Command(
+    DealerCommandInfo(
         messages.VoidRoundMessage,
         "open",
         messages.WagersReturned,
         "Gives every wager back and ends the round.",
     ),
-    Command(
+    DealerCommandInfo(
         messages.VoidHandMessage,
         "open",
         messages.WagersReturned,
         "Gives one box's wager back; the box may wager again, with a new id.",
     ),
-    Command(
+    DealerCommandInfo(
         messages.ReportMalfunctionMessage,
         "any",
         CommandDoneMessage,
         "Suspends the table until a supervisor resumes it; the round in play can still be finished.",
     ),
 )  # fmt: skip
-"""What a dealer terminal can ask, in the order of a round."""
+"""The commands of a dealer terminal, in the order of a round."""
 
-_STATUS: Final = "whether it is there; its will says `offline`"
+_STATUS: Final = "its status; the will is `offline`"
 
 TOPICS: Final = (
     Topic(
@@ -106,7 +106,7 @@ TOPICS: Final = (
     ),
     Topic(
         "lamp", "tables/{table}/pads/{box}/lamp", "controller", "pad", True,
-        "the whole truth about the box", (messages.LampMessage,), ("send",),
+        "the state of the box", (messages.LampMessage,), ("send",),
     ),
     Topic(
         "pad_status", "tables/{table}/pads/{box}/status", "pad", "all", True,
@@ -114,7 +114,7 @@ TOPICS: Final = (
     ),
     Topic(
         "pad_shown", "tables/{table}/pads/{box}/shown", "pad", "controller", True,
-        "what the lamp really shows; optional", (messages.PadShownMessage,), ("receive",),
+        "what the lamp shows; optional", (messages.PadShownMessage,), ("receive",),
     ),
     Topic(
         "dealer_command", "tables/{table}/dealer/command", "dealer terminal", "controller", False,
@@ -150,7 +150,7 @@ TOPICS: Final = (
     ),
     Topic(
         "controller", "jackpots/{jackpot}/controller", "controller", "all", True,
-        "whether the jackpot's controller is there; its will says `offline`",
+        "the status of the jackpot's controller; its will is `offline`",
         (messages.ControllerMessage,), ("send", "receive"),
     ),
 )  # fmt: skip

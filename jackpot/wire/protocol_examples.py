@@ -1,4 +1,4 @@
-"""An example or two of every message, as devices and controller send them; one story, of round 1042 at table t1."""
+"""Examples of every message, all from round 1042 at table t1."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ def test_a_port_that_is_taken_is_refused_in_one_sentence_that_says_what_to_do(ne
         site = new_site(port)
         done = site.run("serve")
     assert (done.code, done.err.count("\n")) == (1, 1)
-    assert done.err.startswith(f"jackpot: the embedded broker cannot have port {port} at 127.0.0.1 (Address already")
+    assert done.err.startswith(f"jackpot: the embedded broker cannot use port {port} on 127.0.0.1 (Address already")
     assert f'broker = "mqtt://127.0.0.1:{port}"' in done.err
     assert "embedded_port" in done.err
 
@@ -69,7 +69,7 @@ def test_a_broker_that_is_killed_is_started_again_and_all_is_told_anew(new_site)
     site.start()
     for kills in (1, 2):
         os.kill(broker_of(site), signal.SIGKILL)
-        wait_until(lambda kills=kills: site.log.count('"embedded broker started again"') == kills, "another broker")
+        wait_until(lambda kills=kills: site.log.count('"embedded broker restarted"') == kills, "another broker")
         client = Client(port, site.id, "tables/#")
         client.wait("tables/t1/state")
         client.command("t1", f"open-{kills}", "open_round")
@@ -90,7 +90,7 @@ def test_a_broker_that_is_started_again_has_what_it_kept(new_site):
     client.close()
     wait_until(lambda: is_on_disk(site.folder, b"the broker"), "what it keeps")
     os.kill(broker_of(site), signal.SIGKILL)
-    wait_until(lambda: '"embedded broker started again"' in site.log, "another broker")
+    wait_until(lambda: '"embedded broker restarted"' in site.log, "another broker")
     wait_until(lambda: hears(port, site.id, "kept"), "what it kept")
 
 
@@ -102,7 +102,7 @@ def test_no_broker_outlives_a_daemon_that_is_killed_neither_the_first_nor_one_st
     wait_until(lambda: not takes_connections(port), "the end of the first broker")
     site.start()
     os.kill(broker_of(site), signal.SIGKILL)
-    wait_until(lambda: '"embedded broker started again"' in site.log, "another broker")
+    wait_until(lambda: '"embedded broker restarted"' in site.log, "another broker")
     site.kill()
     wait_until(lambda: not takes_connections(port), "the end of the other broker")
 
@@ -110,8 +110,8 @@ def test_no_broker_outlives_a_daemon_that_is_killed_neither_the_first_nor_one_st
 def test_a_broker_whose_port_was_taken_meanwhile_is_started_as_soon_as_it_can_be(new_site):
     site, port = left_by_its_broker(new_site)
     with socket.create_server(("127.0.0.1", port)):
-        wait_until(lambda: f"the embedded broker cannot have port {port}" in site.log, "the refusal")
-    wait_until(lambda: '"embedded broker started again"' in site.log, "another broker")
+        wait_until(lambda: f"the embedded broker cannot use port {port}" in site.log, "the refusal")
+    wait_until(lambda: '"embedded broker restarted"' in site.log, "another broker")
     assert site.stop() == 0
 
 
@@ -136,7 +136,7 @@ def test_a_broker_that_cannot_be_started_is_tried_ever_more_seldom(tmp_path, mon
         own = EmbeddedBroker(tmp_path, taken.getsockname()[1])
         own._process = ended
         with pytest.raises(asyncio.CancelledError):
-            asyncio.run(own.keep())
+            asyncio.run(own.keep_running())
     assert waits == [0.2, 0.4, 0.8, 1.6, 3.2, 6.4, 10, 10]
 
 

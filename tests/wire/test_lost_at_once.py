@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 import aiomqtt
 import pytest
 
-from hardware_sim.connection import Broker, Connection
+from hardware_sim.connection import Broker, DeviceConnection
 from jackpot.wire.mqtt_session import Address, MqttSession
 
 LIMIT_SECONDS = 20
@@ -75,7 +75,7 @@ def test_the_controllers_session_connects_again():
 def test_a_simulated_device_connects_again():
     async def run():
         async with closing_the_first() as (port, accepted):
-            connection = Connection(
+            connection = DeviceConnection(
                 Broker(port=port), "tested", status_topic="s", topics=["t"], on_message=print, on_connect=print
             )
             connection.start()
