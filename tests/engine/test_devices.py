@@ -1,4 +1,4 @@
-"""What displays and pads say about themselves; the time is told, so nobody waits for it here."""
+"""The device registry: pads and displays; times are passed in."""
 
 import pytest
 
@@ -20,13 +20,13 @@ def displays():
     return made
 
 
-def test_a_display_that_shows_the_meter_is_right_for_ever(displays):
+def test_a_display_that_shows_the_meter_is_never_overdue(displays):
     displays.set_report("d1", shown(1_000), at=1.0)
     assert displays.overdue(at=1_000.0) == []
     assert displays.is_right("d1")
 
 
-def test_a_display_that_shows_what_was_never_the_meter_is_told_of_after_thirty_seconds_and_once(displays):
+def test_a_display_with_a_wrong_amount_is_reported_once_after_thirty_seconds(displays):
     displays.set_report("d1", shown(999), at=1.0)
     assert not displays.is_right("d1")
     assert displays.overdue(at=1.0 + MISMATCH_SECONDS) == []
@@ -34,28 +34,28 @@ def test_a_display_that_shows_what_was_never_the_meter_is_told_of_after_thirty_s
     assert displays.overdue(at=500.0) == []
 
 
-def test_a_display_that_repeats_a_wrong_amount_does_not_begin_anew(displays):
+def test_a_repeated_wrong_amount_counts_from_its_first_report(displays):
     displays.set_report("d1", shown(999), at=1.0)
     displays.set_report("d1", shown(999), at=20.0)
     assert displays.overdue(at=1.1 + MISMATCH_SECONDS) == [("d1", shown(999))]
 
 
 @pytest.mark.parametrize("mark", [(1, 10**6), (2, 1), (10**6, 10**6)])
-def test_a_display_that_claims_a_meter_to_come_is_not_believed(displays, mark):
+def test_a_display_that_claims_a_future_meter_is_wrong(displays, mark):
     epoch, seq = mark
     displays.set_report("d1", shown(999_999, seq, epoch), at=1.0)
     assert not displays.is_right("d1")
     assert displays.overdue(at=1.1 + MISMATCH_SECONDS)
 
 
-def test_a_display_that_could_not_be_told_of_is_told_of_again(displays):
+def test_a_display_that_could_not_be_reported_is_reported_again(displays):
     displays.set_report("d1", shown(999), at=1.0)
     for at in (40.0, 41.0):
         assert displays.overdue(at) == [("d1", shown(999))]
         displays.report_again("d1")
 
 
-def test_a_meter_from_before_this_controller_is_not_judged(displays):
+def test_a_meter_from_before_this_controller_is_neither_right_nor_wrong(displays):
     displays.add_published(Position(3, 9), 2_000, at=0.0)
     fresh = Displays()
     fresh.add_published(Position(3, 9), 2_000, at=0.0)
@@ -63,21 +63,21 @@ def test_a_meter_from_before_this_controller_is_not_judged(displays):
     assert fresh.is_right("d1")
 
 
-def test_a_display_that_stays_behind_is_told_of_thirty_seconds_after_the_meter_moved_on(displays):
+def test_a_stale_display_is_reported_thirty_seconds_after_the_meter_moved_on(displays):
     displays.set_report("d1", shown(1_000), at=1.0)
     displays.add_published(Position(1, 2), 1_140, at=100.0)
     assert displays.overdue(at=100.0 + MISMATCH_SECONDS) == []
     assert displays.overdue(at=100.1 + MISMATCH_SECONDS) == [("d1", shown(1_000))]
 
 
-def test_a_display_that_follows_with_some_delay_is_never_told_of(displays):
+def test_a_display_that_follows_with_a_delay_is_never_reported(displays):
     for n in range(2, 200):
         displays.add_published(Position(1, n), 1_000 + n, at=float(n))
         displays.set_report("d1", shown(1_000 + max(2, n - 10), seq=max(2, n - 10)), at=float(n))
         assert displays.overdue(at=float(n)) == []
 
 
-def test_a_display_that_was_wrong_and_is_right_again_is_forgiven_and_told_of_anew(displays):
+def test_a_display_that_is_right_again_is_reported_again_when_wrong(displays):
     displays.set_report("d1", shown(999), at=1.0)
     assert displays.overdue(at=40.0)
     displays.set_report("d1", shown(1_000), at=41.0)
@@ -85,13 +85,13 @@ def test_a_display_that_was_wrong_and_is_right_again_is_forgiven_and_told_of_ane
     assert displays.overdue(at=81.0) == [("d1", shown(998))]
 
 
-def test_a_display_that_has_gone_contradicts_nothing(displays):
+def test_an_offline_display_is_not_reported(displays):
     displays.set_report("d1", shown(999), at=1.0)
     displays.set_status("d1", online=False)
     assert displays.overdue(at=100.0) == []
 
 
-def test_what_a_display_shows_is_recorded_at_first_when_it_turns_wrong_and_now_and_then(displays):
+def test_a_display_is_recorded_first_when_it_turns_wrong_and_once_a_minute(displays):
     assert displays.set_report("d1", shown(1_000), at=0.0)
     assert not displays.set_report("d1", shown(1_000), at=1.0)
     assert displays.set_report("d1", shown(999), at=2.0)
@@ -99,7 +99,7 @@ def test_what_a_display_shows_is_recorded_at_first_when_it_turns_wrong_and_now_a
     assert displays.set_report("d1", shown(1_000), at=3.0 + SAMPLE_SECONDS)
 
 
-def test_what_could_not_be_recorded_is_recorded_when_it_is_shown_next(displays):
+def test_a_report_that_could_not_be_recorded_is_recorded_next_time(displays):
     assert displays.set_report("d1", shown(1_000), at=1.0)
     displays.sample_again("d1")
     assert displays.set_report("d1", shown(1_000), at=2.0)
@@ -131,12 +131,12 @@ def test_only_a_dark_lamp_in_the_present_round_is_unconfirmed():
         ("tables/t 1/pads/3/wager", None),
     ],
 )
-def test_a_topic_says_who_speaks_and_a_box_is_a_plain_number(topic, source):
+def test_a_topic_gives_its_sender_and_a_box_is_a_plain_number(topic, source):
     assert Topics("casino").source(f"jackpot/v1/casino/{topic}") == source
     assert Topics("other").source(f"jackpot/v1/casino/{topic}") is None
 
 
-def test_addresses_are_understood_or_refused_with_a_sentence():
+def test_broker_addresses_are_parsed_or_refused_with_a_sentence():
     assert Address.of("mqtt://broker") == Address("broker", 1883)
     assert Address.of("mqtt://a%40b:c@broker:1884")[:4] == ("broker", 1884, "a@b", "c")
     assert Address.of("mqtts://broker").port == 8883
@@ -147,5 +147,5 @@ def test_addresses_are_understood_or_refused_with_a_sentence():
 
 
 @pytest.mark.parametrize(("cents", "text"), [(0, "$0.00"), (5, "$0.05"), (12_345_678, "$123,456.78")])
-def test_money_is_told_as_people_read_it(cents, text):
+def test_money_is_formatted_in_dollars(cents, text):
     assert dollars(cents) == text

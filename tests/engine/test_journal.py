@@ -1,4 +1,4 @@
-"""Ids within one batch: what the state forgets when a round opens is still known to the commands behind it."""
+"""Ids within one batch: ids that leave the state when a round opens are still known to later commands."""
 
 from uuid import uuid4
 
@@ -72,7 +72,7 @@ def last(journal, commands):
     return getattr(outcome, "code", None) or outcome.answer
 
 
-def test_a_repeat_after_the_next_opening_is_accepted_again_in_one_batch(journal):
+def test_a_repeat_after_the_next_round_opens_is_accepted_again_in_one_batch(journal):
     assert last(journal, [OPEN, wager(1), *end(1), OPEN, wager(1)])["verdict"] == "accepted"
 
 
@@ -81,8 +81,8 @@ def test_an_id_reused_in_the_next_round_is_refused_in_one_batch_and_the_batch_st
     assert journal.jackpot.tables["t1"].number == 2
 
 
-def test_an_id_used_in_a_past_round_is_refused_though_its_round_is_the_one_being_played(journal):
-    """Such a wager is not looked up before it is accepted: the database's key tells, and the batch is decided anew."""
+def test_an_id_of_an_earlier_round_is_refused_in_the_current_round(journal):
+    """Such a wager is not looked up first: the key of the wagers table finds it, and the batch is decided again."""
     journal.execute([OPEN, wager(1), *end(1), OPEN])
     other = wager(2)._replace(box=4)
     first, second = journal.execute([wager(2), other])
@@ -90,27 +90,27 @@ def test_an_id_used_in_a_past_round_is_refused_though_its_round_is_the_one_being
     assert list(journal.jackpot.tables["t1"].round.wagers) == ["4/w1"]
 
 
-def test_a_wager_that_is_refused_is_told_the_first_reason_that_applies(journal):
+def test_a_refused_wager_gets_the_first_reason_that_applies(journal):
     journal.execute([OPEN, wager(1), *end(1), OPEN])
     assert last(journal, [wager(2)._replace(amount_cents=1, ante=False)]) == "wager_id_reused"
     assert last(journal, [wager(2)._replace(wager_id="w2", amount_cents=1, ante=False)]) == "no_ante"
 
 
-def test_a_wager_committed_before_the_batch_is_known_after_the_opening_in_it(journal):
+def test_a_wager_committed_before_a_batch_is_known_after_a_round_opens_in_the_batch(journal):
     journal.execute([OPEN, wager(1)])
     assert last(journal, [*end(1), OPEN, wager(1)])["verdict"] == "accepted"
     assert last(journal, [*end(2), OPEN, wager(3)]) == "wager_id_reused"
 
 
-def test_a_command_id_reused_after_the_next_opening_is_refused_in_one_batch(journal):
+def test_a_command_id_reused_after_the_next_round_opens_is_refused_in_one_batch(journal):
     closed = [Identified("c1", f"digest{number}", CloseWagers(AT, DEALER, "t1", number)) for number in (1, 2)]
     assert last(journal, [OPEN, closed[0], end(1)[1], OPEN, closed[1]]) == "command_id_reused"
 
 
 @pytest.mark.parametrize("kind", ["wagers", "commands"])
 @pytest.mark.parametrize("journal", ["sqlite"], indirect=True)
-def test_ids_of_past_rounds_are_looked_up_and_never_searched_for_row_by_row(journal, kind):
-    """SQLite says how it carries a statement out; a search of the whole chain would cost more with every round."""
+def test_ids_of_past_rounds_are_looked_up_by_an_index_and_never_by_a_scan(journal, kind):
+    """SQLite explains its query plan; a scan of the chain would take longer with every round."""
     database, statements = journal.lease.database, []
     event.listen(database.reading, "before_cursor_execute", lambda *seen: statements.append(seen[2:4]))
     wagers = [PlaceWager(AT, PAD, "t1", box, "w", 1, 100, ante=True) for box in (1, 2)]
@@ -133,7 +133,7 @@ def propose(key, cents, digest=None):
     return Identified(key, digest or f"wager {cents}", asked)
 
 
-def test_a_jackpots_id_is_known_within_its_batch_and_after_a_restart(journal):
+def test_a_command_id_of_the_jackpot_is_known_within_its_batch_and_after_a_restart(journal):
     first, repeat, reused, other = journal.execute([propose("k1", 300), propose("k1", 300), propose("k1", 400), OPEN])
     assert (len(first.events), repeat.events, repeat.answer) == (1, (), first.answer)
     assert reused.code == "command_id_reused"
@@ -146,7 +146,7 @@ def test_a_jackpots_id_is_known_within_its_batch_and_after_a_restart(journal):
     assert verify(database, "main", SIGNER.verifier).problem is None
 
 
-def test_the_same_id_at_a_table_and_at_the_jackpot_are_two(journal):
+def test_an_id_of_a_table_and_the_same_id_of_the_jackpot_are_different_ids(journal):
     opened, proposed, linked = journal.execute(
         [Identified("k1", "d1", OPEN), propose("k1", 300), Identified("k2", "d2", LinkTable(AT, MANAGER, "t2", 5))]
     )

@@ -74,7 +74,7 @@ def verified(database):
 # Ids.
 
 
-def test_an_id_of_the_site_is_remembered_across_restarts_and_verified(journal, database):
+def test_a_command_id_of_the_site_acts_once_across_restarts(journal, database):
     first = journal.execute(add("ada"))
     assert first.event is not None
     again = SiteJournal.open(database, "next").execute(add("ada"))
@@ -85,7 +85,7 @@ def test_an_id_of_the_site_is_remembered_across_restarts_and_verified(journal, d
     assert verified(database) == 4
 
 
-def test_a_forged_id_of_the_site_is_found(journal, database):
+def test_verification_finds_a_forged_command_id_of_the_site(journal, database):
     journal.execute(add("ada"))
     assert verified(database) == 3
     with database.transaction() as connection:
@@ -94,7 +94,7 @@ def test_a_forged_id_of_the_site_is_found(journal, database):
     assert (found.wrong_seq, "commands" in found.problem) == (3, True)
 
 
-def test_a_site_of_before_tokens_had_ends_works_and_verifies_as_it_was(database):
+def test_a_site_from_before_token_expiry_works_and_verifies(database):
     journal = SiteJournal.open(database, "old")
     people = []
     for name in ("max", "mia"):
@@ -115,7 +115,7 @@ def test_a_site_of_before_tokens_had_ends_works_and_verifies_as_it_was(database)
 # The site_writer.
 
 
-def test_the_keeper_knows_what_it_did_at_once_and_signs_it(site_writer, database):
+def test_a_command_changes_the_state_at_once_and_is_signed(site_writer, database):
     site_writer.submit(add("ada")).result(10)
     assert site_writer.site.operators["ada"].active
     with database.reader() as connection:
@@ -123,7 +123,7 @@ def test_the_keeper_knows_what_it_did_at_once_and_signs_it(site_writer, database
         assert read_site(connection) == site_writer.site
 
 
-def test_entries_are_signed_when_it_stops(site_writer, database):
+def test_unsigned_entries_are_signed_at_the_stop(site_writer, database):
     site_writer.submit(SignIn(AT, MAX, "10.0.0.7"), sign=False).result(10)
     with database.reader() as connection:
         assert connection.execute(select(tables.checkpoints)).all() == []
@@ -132,7 +132,7 @@ def test_entries_are_signed_when_it_stops(site_writer, database):
         assert connection.execute(select(tables.checkpoints.c.seq)).scalars().all() == [3]
 
 
-def test_the_keeper_decides_anew_on_what_others_wrote_and_fences_them_off(site_writer, database):
+def test_a_command_is_decided_again_on_what_another_process_wrote(site_writer, database):
     site_writer.submit(add("ada")).result(10)
     beside = SiteJournal.open(database, "command line")
     beside.execute(RevokeOperator(AT, MIA, "ada", "left"))
@@ -146,7 +146,7 @@ def test_the_keeper_decides_anew_on_what_others_wrote_and_fences_them_off(site_w
     assert verified(database) == 5
 
 
-def test_the_keeper_refuses_nothing_for_want_of_what_others_wrote(site_writer, database):
+def test_a_command_sees_what_another_process_wrote(site_writer, database):
     site_writer.submit(add("ada")).result(10)
     beside = SiteJournal.open(database, "command line")
     beside.execute(add("bea", key="k2"))
@@ -154,13 +154,13 @@ def test_the_keeper_refuses_nothing_for_want_of_what_others_wrote(site_writer, d
     assert site_writer.submit(RevokeOperator(AT, MAX, "bea", "left")).result(10).answer == {"operator": "bea"}
 
 
-def test_the_keeper_marks_nobody_as_owner_so_that_the_command_line_works_beside_it(site_writer, database):
+def test_the_sites_chain_has_no_owner_so_that_the_command_line_works_beside_a_daemon(site_writer, database):
     site_writer.submit(add("ada")).result(10)
     with database.reader() as connection:
         assert connection.execute(select(tables.chains.c.owner)).scalar_one() == ""
 
 
-def test_what_others_wrote_is_noticed_when_it_looks(site_writer, database):
+def test_a_refresh_reads_what_another_process_wrote(site_writer, database):
     SiteJournal.open(database, "command line").execute(add("ada"))
     assert "ada" not in site_writer.site.operators
     site_writer.refresh()
@@ -194,7 +194,7 @@ def test_two_writers_at_once_lose_nothing(site_writer, database):
     assert verified(database) == 42 - failed
 
 
-def test_a_store_that_fails_is_told_and_the_next_act_reads_what_became_of_it(site_writer, database, monkeypatch):
+def test_a_failing_store_is_reported_and_the_next_command_reads_the_outcome(site_writer, database, monkeypatch):
     def broken(*_):
         raise Unreachable("the store does not answer")
 
@@ -206,7 +206,7 @@ def test_a_store_that_fails_is_told_and_the_next_act_reads_what_became_of_it(sit
     assert verified(database) == 3
 
 
-def test_only_so_many_wait(site_writer, monkeypatch):
+def test_only_a_limited_number_of_commands_waits(site_writer, monkeypatch):
     held = threading.Event()
     monkeypatch.setattr(SiteJournal, "execute", lambda *_: held.wait(30))
     for number in range(MAX_WAITING):

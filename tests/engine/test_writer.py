@@ -1,4 +1,4 @@
-"""The writer thread: everything that waits in one batch, answers only when durable, a checkpoint at the stop."""
+"""The writer thread: waiting commands in one batch, answers only when durable, a checkpoint at the stop."""
 
 import threading
 
@@ -71,7 +71,9 @@ def test_every_command_is_answered_once_it_is_durable(database, journal, wagers)
     working.stop()
 
 
-def test_what_waits_is_committed_together_and_a_refusal_disturbs_nobody(database, journal, wagers, monkeypatch):
+def test_waiting_commands_are_committed_together_and_a_refusal_does_not_affect_the_others(
+    database, journal, wagers, monkeypatch
+):
     batches, held = [], threading.Event()
     commit = journal.commit
 
@@ -103,7 +105,7 @@ def test_a_stop_finishes_what_waits_and_signs_the_head(database, journal, wagers
     assert verify(database, "main", SIGNER.verifier).problem is None
 
 
-def test_a_checkpoint_is_written_now_and_then(database, journal, wagers, monkeypatch):
+def test_a_checkpoint_is_written_every_so_many_events(database, journal, wagers, monkeypatch):
     monkeypatch.setattr(writer, "CHECKPOINT_EVERY_EVENTS", 10)
     working = Writer(journal, sign(database))
     for wager in wagers[:35]:
@@ -112,7 +114,7 @@ def test_a_checkpoint_is_written_now_and_then(database, journal, wagers, monkeyp
     assert count(database, tables.checkpoints) >= 3
 
 
-def test_too_many_waiting_commands_are_refused_at_the_door(database, journal, wagers, monkeypatch):
+def test_a_command_is_refused_while_too_many_wait(database, journal, wagers, monkeypatch):
     monkeypatch.setattr(writer, "MAX_WAITING", 5)
     held, commit = threading.Event(), journal.commit
     monkeypatch.setattr(journal, "commit", lambda staged: commit(staged) if held.wait(30) else [])
@@ -128,7 +130,7 @@ def test_too_many_waiting_commands_are_refused_at_the_door(database, journal, wa
     assert 5 <= count(database, tables.wagers) < len(wagers)
 
 
-def test_a_writer_whose_chain_was_taken_over_says_so_to_everyone_who_waits_and_takes_no_more(database, journal, wagers):
+def test_a_writer_that_lost_its_lease_refuses_waiting_and_new_commands(database, journal, wagers):
     working = Writer(journal, sign(database))
     usurper = Journal.open(database, "main", "another")
     with pytest.raises(Exception, match="another controller has taken over"):
@@ -139,7 +141,7 @@ def test_a_writer_whose_chain_was_taken_over_says_so_to_everyone_who_waits_and_t
     working.stop()
 
 
-def test_a_writer_that_breaks_says_so_and_takes_no_more(database, journal, wagers):
+def test_a_writer_that_fails_refuses_waiting_and_new_commands(database, journal, wagers):
     ended = []
     hurt = Writer(journal, sign(database), Hooks(ended=ended.append))
     hurt.between_batches(lambda: 1 // 0)
@@ -152,9 +154,7 @@ def test_a_writer_that_breaks_says_so_and_takes_no_more(database, journal, wager
         hurt.enqueue(wagers[1], lambda _answer: None)
 
 
-def test_a_store_that_fails_is_waited_for_and_what_was_recorded_first_is_the_failure(
-    database, journal, wagers, monkeypatch
-):
+def test_a_failing_store_is_retried_and_its_failure_is_recorded_first(database, journal, wagers, monkeypatch):
     commit, tries, told = journal.commit, [], []
 
     def failing(staged):
@@ -179,7 +179,7 @@ def test_a_store_that_fails_is_waited_for_and_what_was_recorded_first_is_the_fai
     assert kinds[-2:] == ["table_suspended", "wager_accepted"]
 
 
-def test_a_stop_does_not_wait_for_a_store_that_fails(database, journal, wagers, monkeypatch):
+def test_a_stop_does_not_wait_for_a_failing_store(database, journal, wagers, monkeypatch):
     def failing(*_):
         raise Unreachable("the disk is full")
 

@@ -1,4 +1,4 @@
-"""The AsyncAPI document is current, complete and true: what it says is what the controller says and hears."""
+"""The AsyncAPI document is current and complete: it describes what the controller publishes and receives."""
 
 import inspect
 import json
@@ -35,7 +35,7 @@ RETAINED = {
 
 
 def addresses(action):
-    """The topics on which the controller does this, by the document."""
+    """The topics of the document's operations with this action."""
     channels = {
         operation["channel"]["$ref"].removeprefix("#/channels/")
         for operation in DOCUMENT["operations"].values()
@@ -45,7 +45,7 @@ def addresses(action):
 
 
 def published():
-    """The topics on which the controller can publish, by the code: each a method named for it."""
+    """The topics on which the code can publish: each has a method of its name."""
     others = {"client_id", "subscriptions", "source", "box_of"}
     for name, method in inspect.getmembers(SITE, inspect.ismethod):
         if not name.startswith("_") and name not in others:
@@ -70,13 +70,13 @@ def test_the_document_receives_what_the_controller_subscribes_to():
     assert {re.sub(r"{(table|box|display)}", "+", topic) for topic in heard} == set(SITE.subscriptions("{jackpot}"))
 
 
-def test_every_topic_it_receives_is_understood_when_it_is_heard():
+def test_every_received_topic_is_recognised():
     known = {"site": "s1", "table": "t1", "box": "3", "jackpot": "main", "display": "d1"}
     sources = [Topics("s1").source(address.format(**known)) for address in addresses("receive")]
     assert {source.kind for source in sources} == set(InboundKind)
 
 
-def test_quality_and_retention_are_the_protocols():
+def test_qos_and_retention_are_those_of_the_protocol():
     for operation in DOCUMENT["operations"].values():
         name = operation["channel"]["$ref"].removeprefix("#/channels/")
         assert operation["bindings"]["mqtt"] == {"qos": 1, "retain": name in RETAINED, "bindingVersion": "0.2.0"}
@@ -140,28 +140,28 @@ def test_every_dealer_command_is_a_message_with_a_result():
         assert operation["x-result"] == {"$ref": f"#/components/schemas/{command.result.__name__}"}
 
 
-def test_reasons_are_listed_in_the_order_in_which_they_are_looked_for():
+def test_reasons_are_listed_in_the_order_in_which_they_are_checked():
     assert list(REASONS) == list(WagerRejection)
     assert DOCUMENT["components"]["messages"]["lamp"]["x-reasons-in-order"] == [
         reason.value for reason in WagerRejection
     ]
 
 
-def test_errors_are_listed_in_the_order_in_which_they_are_looked_for():
+def test_errors_are_listed_in_the_order_in_which_they_are_checked():
     dealers = list(CommandError)[: list(CommandError).index(CommandError.CARD_ALREADY_DECLARED) + 1]
     assert list(DEALER_ERRORS) == dealers
     assert DOCUMENT["components"]["messages"]["command_refused"]["x-errors-in-order"] == dealers
     assert DOCUMENT["components"]["schemas"]["CommandRefusedMessage"]["properties"]["error"]["enum"] == dealers
 
 
-def test_replies_are_what_a_terminal_reads():
+def test_replies_can_be_read_by_a_terminal():
     for model in (*(command.result for command in COMMANDS), messages.CommandRefusedMessage):
         for payload in EXAMPLES[model].values():
             assert messages.ReplyMessage.model_validate_json(json.dumps(payload)).ok is payload["ok"]
 
 
 def a_round():
-    """Every dealer command of a floor in an order that carries each out, and what the core answers."""
+    """Every dealer command in an order in which each is carried out, with the core's answer."""
     config = Config(1, 200, 7_000, 3_000, 0, FixedFrom.RESERVE, ("royal_flush",))
     manager, royal = Actor("max", Role.MANAGER), ("As", "Ks", "Qs", "Js", "Ts")
     wagers = [core.PlaceWager(AT, PAD, "t1", box, f"w{box}", 1, 200, True) for box in (1, 2, 3)]

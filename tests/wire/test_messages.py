@@ -1,4 +1,4 @@
-"""What cannot be read is refused with a sentence for a person, and with the id of whoever waits for an answer."""
+"""Messages that cannot be decoded are refused with a sentence, and with the sender's id where it can be read."""
 
 import pytest
 
@@ -21,13 +21,13 @@ DECLARE = b'"command_id":"c1","type":"declare","round":1,"box":3'
         (b'{%b,"x":"%b"}' % (DECLARE, b"y" * 65_536), "the payload has 65597 bytes, more than 4096", None),
     ],
 )
-def test_a_command_that_cannot_be_read_is_refused_with_a_sentence(payload, problem, command_id):
+def test_a_command_that_cannot_be_decoded_is_refused_with_a_sentence(payload, problem, command_id):
     with pytest.raises(Malformed) as refused:
         read_command(payload)
     assert (refused.value.problem, refused.value.device_id) == (problem, command_id)
 
 
-def test_a_wager_without_its_ante_is_named_by_its_id():
+def test_a_wager_without_its_ante_is_refused_with_its_id():
     with pytest.raises(Malformed) as refused:
         read_wager(b'{"wager_id":"w1","round":1,"amount_cents":200}')
     assert (refused.value.problem, refused.value.device_id) == ("ante is missing", "w1")

@@ -1,4 +1,4 @@
-"""The packets we read and write ourselves, against a broker that is only a socket: cut anywhere, in any order."""
+"""The MQTT session and transport against a broker that is only a socket: bytes split anywhere, in any order."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ LIMIT_SECONDS = 10
 PINGREQ = 0xC0
 DISCONNECT = 0xE0
 CONNACK = {4: b"\x20\x02\0\0", 5: b"\x20\x06\0\0\x03\x21\0\x02"}
-"""MQTT 5's says that two messages may be unacknowledged."""
+"""The CONNACK of MQTT 5 allows two unacknowledged messages."""
 
 
 def publish(topic: str, payload: bytes, mid: int, version: int = 4) -> bytes:
-    """A PUBLISH at least once, as a broker writes it."""
+    """A PUBLISH at QoS 1, as a broker writes it."""
     name = topic.encode()
     body = len(name).to_bytes(2) + name + mid.to_bytes(2) + (b"\0" if version == 5 else b"") + payload
     length, rest = b"", len(body)
@@ -55,7 +55,7 @@ class Broker:
                     return first, await self.reader.readexactly(length)
 
     async def say(self, *pieces: bytes) -> None:
-        """Send pieces, each by itself as far as the system goes along."""
+        """Send pieces, each in a write of its own."""
         for piece in pieces:
             self.writer.write(piece)
             await self.writer.drain()
@@ -66,7 +66,7 @@ class Broker:
 async def connected(
     messages: list[ReceivedMessage], version: int = 4, behind: bytes = b"", on_lost: Callable[[], None] = lambda: None
 ) -> AsyncIterator[tuple[MqttSession, Broker]]:
-    """A session with a broker that says what is `behind` its CONNACK in the same breath."""
+    """A session with a broker that sends `behind` right after its CONNACK."""
     arrived: asyncio.Queue[Broker] = asyncio.Queue()
     ready = asyncio.Event()
     writers: list[asyncio.StreamWriter] = []
@@ -116,7 +116,7 @@ PAYLOADS = st.lists(st.binary(max_size=300) | st.integers(120, 70_000).map(bytes
 
 @given(payloads=PAYLOADS, cuts=st.lists(st.floats(0, 1), max_size=8), version=st.sampled_from((4, 5)))
 @settings(max_examples=60, deadline=None)
-def test_messages_arrive_whole_and_in_order_wherever_the_stream_is_cut(
+def test_messages_arrive_whole_and_in_order_wherever_the_bytes_are_split(
     payloads: list[bytes], cuts: list[float], version: int
 ) -> None:
     stream = b"".join(publish(f"t/{n}", payload, n + 1, version) for n, payload in enumerate(payloads))
@@ -136,7 +136,7 @@ def test_messages_arrive_whole_and_in_order_wherever_the_stream_is_cut(
 
 
 @pytest.mark.parametrize("version", [4, 5])
-def test_what_is_said_is_written_as_mqtt_for_every_size_of_length(version: int) -> None:
+def test_messages_are_written_as_mqtt_for_every_size_of_length(version: int) -> None:
     sizes = [0, 1, 100, 117, 118, 119, 120, 127, 128, 16_370, 16_384, 70_000]
 
     async def run() -> list[bytes]:
@@ -155,7 +155,7 @@ def test_what_is_said_is_written_as_mqtt_for_every_size_of_length(version: int) 
         assert body[7:] == (b"\0" if version == 5 else b"") + bytes(size)
 
 
-def test_a_message_is_acknowledged_under_its_number_and_only_when_we_say_so() -> None:
+def test_a_message_is_acknowledged_with_its_packet_id_and_only_when_requested() -> None:
     async def run() -> tuple[int, bytes]:
         messages: list[ReceivedMessage] = []
         async with connected(messages) as (session, broker):
@@ -167,7 +167,7 @@ def test_a_message_is_acknowledged_under_its_number_and_only_when_we_say_so() ->
     assert asyncio.run(run()) == (0x40, b"\0\x09")
 
 
-def test_no_more_is_unacknowledged_than_an_mqtt_5_broker_takes() -> None:
+def test_no_more_messages_are_unacknowledged_than_an_mqtt_5_broker_takes() -> None:
     async def run() -> None:
         async with connected([], 5) as (session, broker):
             for n in range(5):
@@ -185,7 +185,7 @@ def test_no_more_is_unacknowledged_than_an_mqtt_5_broker_takes() -> None:
     asyncio.run(run())
 
 
-def test_what_is_waited_for_ends_with_its_acknowledgement_and_with_the_connection() -> None:
+def test_publish_now_ends_with_the_acknowledgement_or_with_the_connection() -> None:
     async def run() -> None:
         async with connected([]) as (session, broker):
             said = asyncio.create_task(session.publish_now("bye", b"x"))
@@ -203,7 +203,7 @@ def test_what_is_waited_for_ends_with_its_acknowledgement_and_with_the_connectio
     asyncio.run(run())
 
 
-def test_whoever_asks_hears_what_became_of_a_message() -> None:
+def test_the_delivery_callback_reports_acknowledged_or_lost() -> None:
     async def run() -> None:
         fates: dict[str, bool] = {}
         async with connected([]) as (session, broker):
@@ -219,11 +219,11 @@ def test_whoever_asks_hears_what_became_of_a_message() -> None:
 
 
 async def nothing() -> None:
-    """What a session has to do when it is connected."""
+    """Do nothing when connected."""
 
 
-def test_a_session_that_is_ended_in_the_moment_of_its_connection_ends() -> None:
-    """Python 3.11 forgets a cancellation that comes in the same tick as what is waited for."""
+def test_a_session_that_is_cancelled_while_it_connects_ends() -> None:
+    """Python 3.11 loses a cancellation that comes in the same tick as the awaited result."""
 
     async def run() -> None:
         writers: list[asyncio.StreamWriter] = []
@@ -263,7 +263,7 @@ def test_a_session_that_is_ended_in_the_moment_of_its_connection_ends() -> None:
     asyncio.run(run())
 
 
-def test_whoever_is_thrown_out_at_once_comes_back_later_and_later() -> None:
+def test_a_session_that_is_disconnected_at_once_waits_longer_each_time() -> None:
     async def run() -> list[float]:
         came: list[float] = []
         writers: list[asyncio.StreamWriter] = []
@@ -291,7 +291,7 @@ def test_whoever_is_thrown_out_at_once_comes_back_later_and_later() -> None:
 
 
 @pytest.mark.parametrize("nonsense", [b"\x30\xff\xff\xff\xff\x01", b"\x32\x02\0\x09", b"\xf0\0"])
-def test_a_broker_that_speaks_nonsense_is_left_and_sought_again(nonsense: bytes) -> None:
+def test_a_broker_that_sends_nonsense_is_disconnected_and_connected_again(nonsense: bytes) -> None:
     async def run() -> None:
         async with connected([]) as (session, broker):
             await broker.say(nonsense)
@@ -303,8 +303,8 @@ def test_a_broker_that_speaks_nonsense_is_left_and_sought_again(nonsense: bytes)
     asyncio.run(run())
 
 
-def test_writing_beside_the_library_leaves_no_watch_on_the_socket_behind() -> None:
-    """What stays registered with the loop for a closed socket deafens whoever gets its number next."""
+def test_no_watch_on_the_socket_is_left_behind() -> None:
+    """A reader that stays registered for a closed socket would steal the bytes of the next socket with its number."""
 
     async def run() -> None:
         async with connected([]) as (session, broker):
@@ -325,7 +325,7 @@ def test_writing_beside_the_library_leaves_no_watch_on_the_socket_behind() -> No
 
 
 @pytest.mark.parametrize("version", [4, 5])
-def test_what_comes_right_behind_the_connection_is_taken_when_it_can_be_answered(version: int) -> None:
+def test_messages_right_behind_the_connack_are_handled_when_they_can_be_answered(version: int) -> None:
     async def run() -> None:
         messages: list[ReceivedMessage] = []
         async with connected(messages, version, behind=publish("t/1", b"early", 7, version)) as (session, broker):
@@ -339,7 +339,7 @@ def test_what_comes_right_behind_the_connection_is_taken_when_it_can_be_answered
     asyncio.run(run())
 
 
-def test_a_broker_that_says_nothing_any_more_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_silent_broker_is_disconnected(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("jackpot.wire.mqtt_session.KEEPALIVE_SECONDS", 1)
 
     async def run() -> None:
@@ -351,7 +351,7 @@ def test_a_broker_that_says_nothing_any_more_is_given_up(monkeypatch: pytest.Mon
     asyncio.run(run())
 
 
-def test_a_broker_that_has_much_to_say_may_answer_a_ping_late(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_busy_broker_may_answer_a_ping_late(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("jackpot.wire.mqtt_session.KEEPALIVE_SECONDS", 1)
 
     async def run() -> None:
