@@ -1,4 +1,4 @@
-"""A session with the broker that reconnects for ever and acknowledges messages only when told to.
+"""A session with the broker that reconnects for ever and acknowledges messages on request.
 
 aiomqtt acknowledges a message on arrival, and its queue drops messages when full. Here each message goes straight to a
 callback, and is acknowledged when it is durable. Publishing does not wait: retained state is published again after

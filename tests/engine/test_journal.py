@@ -129,8 +129,8 @@ def test_ids_of_past_rounds_are_looked_up_by_an_index_and_never_by_a_scan(journa
 
 
 def propose(key, cents, digest=None):
-    asked = ProposeConfig(AT, MANAGER, CONFIG._replace(wager_cents=cents), "season")
-    return Identified(key, digest or f"wager {cents}", asked)
+    proposal = ProposeConfig(AT, MANAGER, CONFIG._replace(wager_cents=cents), "season")
+    return Identified(key, digest or f"wager {cents}", proposal)
 
 
 def test_a_command_id_of_the_jackpot_is_known_within_its_batch_and_after_a_restart(journal):

@@ -27,6 +27,7 @@ from jackpot.store.trail_verification import verify
 AT, YEAR = "2026-11-15T09:30:00.000Z", "2027-11-15T09:30:00.000Z"
 MAX, MIA = Actor("max", Role.MANAGER), Actor("mia", Role.MANAGER)
 SIGNER = Signer.new("casino")
+LIMIT_SECONDS = 120
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
@@ -168,7 +169,7 @@ def test_a_refresh_reads_what_another_process_wrote(site_writer, database):
 
 
 def test_two_writers_at_once_lose_nothing(site_writer, database):
-    asked = [site_writer.submit(add(f"k{n}", key=f"k{n}")) for n in range(20)]
+    futures = [site_writer.submit(add(f"k{n}", key=f"k{n}")) for n in range(20)]
 
     def beside():
         done = 0
@@ -182,9 +183,9 @@ def test_two_writers_at_once_lose_nothing(site_writer, database):
     other = threading.Thread(target=beside)
     other.start()
     failed = 0
-    for future in asked:
+    for future in futures:
         try:
-            future.result(30)
+            future.result(LIMIT_SECONDS)
         except Fenced:
             failed += 1
     other.join()
@@ -208,7 +209,7 @@ def test_a_failing_store_is_reported_and_the_next_command_reads_the_outcome(site
 
 def test_only_a_limited_number_of_commands_waits(site_writer, monkeypatch):
     held = threading.Event()
-    monkeypatch.setattr(SiteJournal, "execute", lambda *_: held.wait(30))
+    monkeypatch.setattr(SiteJournal, "execute", lambda *_: held.wait(LIMIT_SECONDS))
     for number in range(MAX_WAITING):
         site_writer.submit(add(f"a{number}", key=f"k{number}"))
     with pytest.raises(TooBusyError):

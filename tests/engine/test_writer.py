@@ -71,9 +71,7 @@ def test_every_command_is_answered_once_it_is_durable(database, journal, wagers)
     working.stop()
 
 
-def test_waiting_commands_are_committed_together_and_a_refusal_does_not_affect_the_others(
-    database, journal, wagers, monkeypatch
-):
+def test_waiting_commands_are_committed_together_whatever_is_refused(database, journal, wagers, monkeypatch):
     batches, held = [], threading.Event()
     commit = journal.commit
 
@@ -155,7 +153,7 @@ def test_a_writer_that_fails_refuses_waiting_and_new_commands(database, journal,
 
 
 def test_a_failing_store_is_retried_and_its_failure_is_recorded_first(database, journal, wagers, monkeypatch):
-    commit, tries, told = journal.commit, [], []
+    commit, tries, failures = journal.commit, [], []
 
     def failing(staged):
         tries.append(staged)
@@ -166,14 +164,14 @@ def test_a_failing_store_is_retried_and_its_failure_is_recorded_first(database, 
     monkeypatch.setattr(journal, "commit", failing)
     monkeypatch.setattr(writer, "FIRST_WAIT_SECONDS", 0.01)
     report = ReportMalfunction(AT, PAD, "t0", "store", "the store did not answer", "store")
-    hooks = writer.Hooks(failed=lambda error: told.append(str(error)), recovery=lambda _jackpot: [report])
+    hooks = writer.Hooks(failed=lambda error: failures.append(str(error)), recovery=lambda _jackpot: [report])
     working = Writer(journal, sign(database), hooks)
     with pytest.raises(Refused) as refused:
         working.submit(wagers[0]).result(timeout=30)
     other = working.submit(wagers[-1]).result(timeout=30)
     working.stop()
     assert (refused.value.code, other.answer["verdict"]) == ("table_suspended", "accepted")
-    assert told == ["the disk is full"]
+    assert failures == ["the disk is full"]
     with database.reader() as connection:
         kinds = connection.execute(select(tables.events.c.type).order_by(tables.events.c.seq)).scalars().all()
     assert kinds[-2:] == ["table_suspended", "wager_accepted"]

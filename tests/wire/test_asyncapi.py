@@ -66,8 +66,8 @@ def test_the_document_sends_what_the_controller_publishes():
 
 
 def test_the_document_receives_what_the_controller_subscribes_to():
-    heard = {address.replace("{box}", "+").replace("{display}", "+") for address in addresses("receive")}
-    assert {re.sub(r"{(table|box|display)}", "+", topic) for topic in heard} == set(SITE.subscriptions("{jackpot}"))
+    received = {address.replace("{box}", "+").replace("{display}", "+") for address in addresses("receive")}
+    assert {re.sub(r"{(table|box|display)}", "+", topic) for topic in received} == set(SITE.subscriptions("{jackpot}"))
 
 
 def test_every_received_topic_is_recognised():
@@ -121,8 +121,8 @@ def test_every_message_has_a_payload_and_an_example():
 @pytest.mark.parametrize("model", EXAMPLES, ids=lambda model: model.__name__)
 def test_examples_are_messages_of_the_protocol(model):
     for payload in EXAMPLES[model].values():
-        told = model.model_validate_json(json.dumps(payload))
-        assert told.model_dump(exclude_unset=True) == payload, "an example names only fields of its model"
+        example = model.model_validate_json(json.dumps(payload))
+        assert example.model_dump(exclude_unset=True) == payload, "an example names only fields of its model"
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda command: name_of(command.message))
@@ -165,7 +165,7 @@ def a_round():
     config = Config(1, 200, 7_000, 3_000, 0, FixedFrom.RESERVE, ("royal_flush",))
     manager, royal = Actor("max", Role.MANAGER), ("As", "Ks", "Qs", "Js", "Ts")
     wagers = [core.PlaceWager(AT, PAD, "t1", box, f"w{box}", 1, 200, True) for box in (1, 2, 3)]
-    asked = [
+    commands = [
         core.CreateJackpot(AT, manager, "main", "canberra-poker-2016", config, "mia", 5_000_000, 2_000_000),
         core.LinkTable(AT, manager, "t1", 7),
         core.OpenRound(AT, DEALER, "t1"),
@@ -181,7 +181,7 @@ def a_round():
         core.ReportMalfunction(AT, DEALER, "t1", "pad 3", "its lamp flickers"),
     ]
     jackpot = NEW
-    for command in asked:
+    for command in commands:
         decision = decide(jackpot, command)
         for event in decision.events:
             jackpot = evolve(jackpot, event)

@@ -107,7 +107,7 @@ async def _closed(writers: list[asyncio.StreamWriter]) -> None:
 
 async def until(holds: Callable[[], bool]) -> None:
     async with asyncio.timeout(LIMIT_SECONDS):
-        while not holds():  # noqa: ASYNC110 - the session tells nobody
+        while not holds():  # noqa: ASYNC110 - the session has no event for it
             await asyncio.sleep(0.001)
 
 
@@ -129,8 +129,8 @@ def test_messages_arrive_whole_and_in_order_wherever_the_bytes_are_split(
             await until(lambda: len(messages) == len(payloads))
         return messages
 
-    told = asyncio.run(run())
-    assert [(one.topic, one.payload, one.mid, one.qos) for one in told] == [
+    received = asyncio.run(run())
+    assert [(one.topic, one.payload, one.mid, one.qos) for one in received] == [
         (f"t/{n}", payload, n + 1, 1) for n, payload in enumerate(payloads)
     ]
 
@@ -188,17 +188,17 @@ def test_no_more_messages_are_unacknowledged_than_an_mqtt_5_broker_takes() -> No
 def test_publish_now_ends_with_the_acknowledgement_or_with_the_connection() -> None:
     async def run() -> None:
         async with connected([]) as (session, broker):
-            said = asyncio.create_task(session.publish_now("bye", b"x"))
+            sent = asyncio.create_task(session.publish_now("bye", b"x"))
             mid = (await broker.packet())[1][5:7]
-            assert not said.done()
+            assert not sent.done()
             await broker.say(b"\x40\x02" + mid)
             async with asyncio.timeout(LIMIT_SECONDS):
-                await said
+                await sent
             lost = asyncio.create_task(session.publish_now("bye", b"x"))
             await broker.packet()
             broker.writer.close()
             await asyncio.wait({lost}, timeout=LIMIT_SECONDS)
-            assert isinstance(lost.exception(), ConnectionError)  # no cancellation: whoever says goodbye goes on
+            assert isinstance(lost.exception(), ConnectionError)  # no cancellation: the caller goes on
 
     asyncio.run(run())
 
@@ -243,10 +243,10 @@ def test_a_session_that_is_cancelled_while_it_connects_ends() -> None:
 
         def new_client() -> aiomqtt.Client:
             client = made()
-            told = client._client.on_connect
+            on_connect = client._client.on_connect
 
-            def answered(*said: Any) -> None:
-                told(*said)
+            def answered(*arguments: Any) -> None:
+                on_connect(*arguments)
                 running.cancel()
 
             client._client.on_connect = answered
@@ -330,7 +330,7 @@ def test_messages_right_behind_the_connack_are_handled_when_they_can_be_answered
         messages: list[ReceivedMessage] = []
         async with connected(messages, version, behind=publish("t/1", b"early", 7, version)) as (session, broker):
             await until(lambda: bool(messages))
-            assert session.publish("answer", b"heard")
+            assert session.publish("answer", b"received")
             session.acknowledge(messages[0])
             first, body = await broker.packet()
             assert (first & 0xF0, body[2:8]) == (0x30, b"answer")
