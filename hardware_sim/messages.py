@@ -24,7 +24,7 @@ class MessagePosition(NamedTuple):
 NO_POSITION = MessagePosition(-1, -1)
 
 
-class WagerAnswer(NamedTuple):
+class ReceivedAnswer(NamedTuple):
     """A lamp's answer to a pad's wager."""
 
     wager_id: str | None
@@ -38,7 +38,7 @@ class ReceivedLamp(NamedTuple):
     round: int
     lit: bool
     wager_id: str | None
-    answer: WagerAnswer | None
+    answer: ReceivedAnswer | None
     position: MessagePosition
 
 
@@ -165,7 +165,7 @@ def _position(message: JsonObject) -> MessagePosition:
 
 def _lamp(message: JsonObject) -> ReceivedLamp:
     row = message["answer"]
-    answer = WagerAnswer(row["wager_id"], row["verdict"], row["reason"]) if row else None
+    answer = ReceivedAnswer(row["wager_id"], row["verdict"], row["reason"]) if row else None
     return ReceivedLamp(message["round"], message["lit"], message["wager_id"], answer, _position(message))
 
 
