@@ -41,10 +41,10 @@ from jackpot.verification.verifier_process import Order
 from jackpot.web.authentication import Authenticator
 from jackpot.web.health import Health
 from jackpot.web.live_view import LiveView
-from jackpot.web.server import AppContext, application, listening, metrics_server, serve
+from jackpot.web.server import AppContext, application, listening_socket, metrics_server, serve
 from jackpot.web.services import SiteInfo, WebServices
 from jackpot.web.startup import StartupRouter
-from jackpot.web.verification import Verification
+from jackpot.web.verification import VerificationService
 from jackpot.wire.adapter import JackpotAdapter
 from jackpot.wire.mqtt_session import Address
 from jackpot.wire.retained import read_retained
@@ -107,7 +107,7 @@ class Controller:
             open_things.callback(metrics_server(host, port))
         if not self._settings.http:
             return None
-        listener = listening(*listen_address(self._settings.http))
+        listener = listening_socket(*listen_address(self._settings.http))
         open_things.callback(listener.close)
         return listener
 
@@ -135,7 +135,7 @@ class Controller:
         live = LiveView(self.jackpots)
         await self._until_reachable(partial(live.load, database))
         info = SiteInfo(self._settings.site, self._settings.timezone)
-        services = WebServices(database, self.jackpots, site_writer, Verification(self.verification), info)
+        services = WebServices(database, self.jackpots, site_writer, VerificationService(self.verification), info)
         authenticator = Authenticator(site_writer)
         context = AppContext(services, authenticator, live, router.health)
         router.route_to(application(context, software_version()))

@@ -1,1 +1,1 @@
-"""The operators' side: HTTP, with each act carried out by the same writer as the floor's commands."""
+"""HTTP for operators: API, console, displays and feeds; acts go through the same writer as commands from tables."""

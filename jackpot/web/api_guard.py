@@ -1,4 +1,4 @@
-"""Before anything of the API is looked at: who asks, how much, and in which form."""
+"""The guard of the API: authentication, body size, time limit and media type, checked before routing."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from jackpot.core.results import Refused
 from jackpot.store.errors import StoreError
 from jackpot.web.authentication import SAFE_METHODS, Authenticator
-from jackpot.web.problems import Problem, answer_to
+from jackpot.web.problems import Problem, response_to_refusal
 
 GUARDED: Final = ("/api/", "/openapi.json")
 SIGN_IN: Final = ("POST", "/api/v1/session")
@@ -21,37 +21,38 @@ BODY_SECONDS: Final = 10.0
 
 
 class ApiGuard:
-    """Lets nothing through to the API that is not signed in, too large, slow, or not JSON; answers are not kept."""
+    """Refuses API requests that are not authenticated, too large, too slow or not JSON; forbids caching."""
 
     def __init__(self, app: ASGIApp, authenticator: Authenticator) -> None:
         self._app = app
-        self._door = authenticator
+        self._authenticator = authenticator
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """One request."""
+        """Check one request and pass it on."""
         if scope["type"] != "http" or not scope["path"].startswith(GUARDED):
             await self._app(scope, receive, send)
             return
         request = Request(scope, receive)
         try:
             if (request.method, request.url.path) != SIGN_IN:
-                request.state.caller = await self._door.admit(request)
-            heard = receive if request.method in SAFE_METHODS else _Replayed(await _body(request, receive), receive)
+                request.state.caller = await self._authenticator.authenticate(request)
+            is_read = request.method in SAFE_METHODS
+            checked = receive if is_read else _ReplayedBody(await _body(request, receive), receive)
         except (Problem, Refused, StoreError) as problem:
-            await answer_to(problem)(scope, receive, _unkept(send))
+            await response_to_refusal(problem)(scope, receive, _without_caching(send))
             return
-        await self._app(scope, heard, _unkept(send))
+        await self._app(scope, checked, _without_caching(send))
 
 
-class _Replayed:
-    """A body that was read already."""
+class _ReplayedBody:
+    """A `receive` that gives a body that was read already."""
 
     def __init__(self, body: bytes, receive: Receive) -> None:
         self._body: bytes | None = body
         self._receive = receive
 
     async def __call__(self) -> Message:
-        """The body once, then whatever else comes: that the client went away."""
+        """Return the body once, then the client's further messages, such as its disconnect."""
         if self._body is None:
             return await self._receive()
         body, self._body = self._body, None
@@ -59,7 +60,7 @@ class _Replayed:
 
 
 async def _body(request: Request, receive: Receive) -> bytes:
-    """The whole of a small body of JSON."""
+    """Return the whole JSON body, within the limits of size and time."""
     declared = request.headers.get("Content-Length", "0")
     if declared.isdigit() and int(declared) > MAX_BYTES:
         raise _too_large()
@@ -67,10 +68,10 @@ async def _body(request: Request, receive: Receive) -> bytes:
         async with asyncio.timeout(BODY_SECONDS):
             body = await _read(receive)
     except TimeoutError:
-        raise Problem(408, "too_slow", f"the request did not come whole within {BODY_SECONDS:.0f} s") from None
-    kind = request.headers.get("Content-Type", "").partition(";")[0].strip().lower()
-    if body and kind != "application/json":
-        raise Problem(415, "unsupported_media_type", "say it in JSON: Content-Type: application/json")
+        raise Problem(408, "too_slow", f"the request was not complete within {BODY_SECONDS:.0f} s") from None
+    media_type = request.headers.get("Content-Type", "").partition(";")[0].strip().lower()
+    if body and media_type != "application/json":
+        raise Problem(415, "unsupported_media_type", "send JSON, with Content-Type: application/json")
     return body
 
 
@@ -79,7 +80,7 @@ async def _read(receive: Receive) -> bytes:
     while True:
         message = await receive()
         if message["type"] != "http.request":
-            return bytes(body)  # the client went away
+            return bytes(body)  # the client disconnected
         body += message.get("body", b"")
         if len(body) > MAX_BYTES:
             raise _too_large()
@@ -88,15 +89,15 @@ async def _read(receive: Receive) -> bytes:
 
 
 def _too_large() -> Problem:
-    return Problem(413, "too_large", f"a request has at most {MAX_BYTES} bytes")
+    return Problem(413, "too_large", f"a request may have at most {MAX_BYTES} bytes")
 
 
-def _unkept(send: Send) -> Send:
-    """No browser and no proxy keeps an answer of the API."""
+def _without_caching(send: Send) -> Send:
+    """Return a `send` that tells browsers and proxies not to cache the response."""
 
-    async def marked(message: Message) -> None:
+    async def send_uncached(message: Message) -> None:
         if message["type"] == "http.response.start":
             MutableHeaders(scope=message).setdefault("Cache-Control", "no-store")
         await send(message)
 
-    return marked
+    return send_uncached

@@ -1,4 +1,4 @@
-"""The meter display: a page for a screen near the table, and its feed; open to everyone, as the screen is."""
+"""The meter display: a page for a screen near the table, and its feed; both need no sign-in."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from starlette.responses import Response
 
 from jackpot.web.live_view import JackpotView, LiveView, Subject
 from jackpot.web.problems import Problem
-from jackpot.web.sse import Feed
+from jackpot.web.sse import SseFeed
 from jackpot.web.templates import page, rendered
 from rules.instruments import find
 from rules.odds import prize_table
@@ -24,30 +24,30 @@ _EXAMPLES: Final = {
     "flush": "K♦ J♦ 8♦ 5♦ 2♦",
     "dead_mans_hand": "A♠ A♣ 8♠ 8♣ Q♥",
 }
-"""A hand of each prize, for people who know cards better than words."""
+"""An example hand of each prize."""
 
 router = APIRouter(tags=["display"], include_in_schema=False)
 
 
 def install(live: LiveView) -> None:
-    """Have what the display shows beside the meter and the wins."""
+    """Add the fragment of prizes; the display shows it beside the meter and the wins."""
     live.add("prizes", prizes, (Subject.CONFIG,))
 
 
 @router.get("/display/{jackpot}")
 async def display(request: Request, jackpot: str) -> HTMLResponse:
-    """The meter, full screen."""
-    board = _live(request).boards.get(jackpot)
-    if board is None:
+    """Show the meter, full screen."""
+    view = _views(request).get(jackpot)
+    if view is None:
         return page("display_unknown.html", 404, jackpot=jackpot)
-    game, _, title = find(board.jackpot.instrument).game.partition(", ")
+    game, _, title = find(view.jackpot.instrument).game.partition(", ")
     return page(
         "display.html",
         jackpot=jackpot,
         game=game,
         title=title.capitalize(),
         version=request.app.version,
-        prizes=prizes(board),
+        prizes=prizes(view),
     )
 
 
@@ -55,21 +55,21 @@ async def display(request: Request, jackpot: str) -> HTMLResponse:
 async def feed(
     request: Request, jackpot: str, last_event_id: Annotated[str | None, Header(max_length=100)] = None
 ) -> Response:
-    """The meter, the wins and the prizes, live."""
-    board = _live(request).boards.get(jackpot)
-    if board is None:
+    """Stream the meter, the wins and the prizes."""
+    view = _views(request).get(jackpot)
+    if view is None:
         raise Problem(404, "unknown_jackpot", f"this controller has no jackpot {jackpot!r}")
-    fed: Feed = request.app.state.feed
-    return fed.stream(board, KINDS, last_event_id)
+    sse_feed: SseFeed = request.app.state.sse_feed
+    return sse_feed.stream(view, KINDS, last_event_id)
 
 
-def prizes(board: JackpotView) -> str:
-    """The instrument's prizes, and how the approved configuration funds them."""
-    return rendered("display_prizes.html", **_prizes(board))
+def prizes(view: JackpotView) -> str:
+    """Return the instrument's prizes, and how the approved configuration funds them, as HTML."""
+    return rendered("display_prizes.html", **_prizes(view))
 
 
-def _prizes(board: JackpotView) -> dict[str, Any]:
-    jackpot = board.jackpot
+def _prizes(view: JackpotView) -> dict[str, Any]:
+    jackpot = view.jackpot
     table = prize_table(jackpot.instrument)
     shares = [
         {"hand": hand, "percent": percent, "least_cents": least, "cards": _cards(hand)}
@@ -85,10 +85,10 @@ def _prizes(board: JackpotView) -> dict[str, Any]:
 
 
 def _cards(hand: str) -> list[tuple[str, str]]:
-    """The cards of the example: rank and suit."""
+    """Return rank and suit of each card of the example."""
     return [(card[:-1], card[-1]) for card in _EXAMPLES[hand].split()]
 
 
-def _live(request: Request) -> LiveView:
-    live: LiveView = request.app.state.live
-    return live
+def _views(request: Request) -> dict[str, JackpotView]:
+    live_view: LiveView = request.app.state.live_view
+    return live_view.views

@@ -1,4 +1,4 @@
-"""How hands, amounts, moments and clauses are told to people on pages."""
+"""Formatting of hands, amounts, times and clauses for pages."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ _RANKS: Final = {
 _SUITS: Final = {"s": ("spades", "♠"), "h": ("hearts", "♥"), "d": ("diamonds", "♦"), "c": ("clubs", "♣")}
 _CAUSES: Final = {
     "dealer_report": "The dealer reported a malfunction",
-    "pad_offline": "A pad went silent with a lit wager",
-    "display": "A display shows another meter",
+    "pad_offline": "A pad went offline with a lit wager",
+    "display": "A display shows a wrong amount",
     "store": "The store did not answer",
 }
 _ACCOUNTS: Final = {
@@ -48,19 +48,19 @@ __all__ = [
 
 
 def card_name(card: str) -> str:
-    """A card as people say it: "ace of spades"."""
+    """Return a card's name: "ace of spades"."""
     rank, suit = _parts(card)
     return f"{_RANKS[rank]} of {_SUITS[suit][0]}" if suit in _SUITS else "Joker"
 
 
 def card_face(card: str) -> str:
-    """A card as it looks: "A♠", "10♥"."""
+    """Return a card as printed: "A♠", "10♥"."""
     rank, suit = _parts(card)
     return f"{'10' if rank == 'T' else rank}{_SUITS[suit][1]}" if suit in _SUITS else "★"
 
 
 def card_colour(card: str) -> str:
-    """Red or black."""
+    """Return "red" or "black"."""
     return "red" if _parts(card)[1] in {"h", "d"} else "black"
 
 
@@ -69,57 +69,57 @@ def _parts(card: str) -> tuple[str, str]:
 
 
 def cause(suspended: str) -> str:
-    """Why a table is suspended."""
+    """Return why a table is suspended, as a sentence without its full stop."""
     return _CAUSES.get(suspended, suspended.replace("_", " ").capitalize())
 
 
 def hand_name(hand: str) -> str:
-    """A prize hand as people say it: "Royal flush"."""
+    """Return the name of a prize hand: "Royal flush"."""
     return _SPECIAL.get(hand) or hand.replace("_", " ").capitalize()
 
 
 def hand_names(hands: Iterable[str]) -> str:
-    """Several prize hands, each kind once: "Straight flush and royal flush"."""
+    """Return the names of several prize hands, each kind once: "Straight flush and royal flush"."""
     first, *rest = dict.fromkeys(map(hand_name, hands))
     *others, last = [first, *map(str.lower, rest)]
     return f"{', '.join(others)} and {last}" if others else last
 
 
 def as_sentence(text: str) -> str:
-    """What a refusal says, as a sentence."""
+    """Return a refusal's text as a sentence: capital first letter, full stop."""
     return f"{text[:1].upper()}{text[1:]}{'' if text.endswith(('.', '!', '?')) else '.'}"
 
 
 def share(bps: int) -> str:
-    """A share in basis points as people read it: "70%", "66.67%"."""
+    """Return a share in basis points as a percentage: "70%", "66.67%"."""
     whole, rest = divmod(bps, 100)
     decimals = f".{rest:02d}".rstrip("0") if rest else ""
     return f"{whole}{decimals}%"
 
 
 def local(moment: str, zone: str) -> str:
-    """A moment as the site's clocks show it: "2026-11-15 20:30:12"."""
+    """Return a time in the site's time zone: "2026-11-15 20:30:12"."""
     return f"{datetime.fromisoformat(moment).astimezone(ZoneInfo(zone)):%Y-%m-%d %H:%M:%S}"
 
 
 def clause_anchor(number: str) -> str:
-    """Where a clause stands on its instrument's page: "r11.1-b"."""
+    """Return the anchor of a clause on its instrument's page: "r11.1-b"."""
     return "r" + re.sub(r"[^0-9A-Za-z.]+", "-", number).strip("-")
 
 
 def clause_address(cited: str) -> str:
-    """The page of a clause that is cited as "NI2016-268 r 11.1(b)"; all instruments' where it names none of them."""
+    """Return the address of a clause cited as "NI2016-268 r 11.1(b)"; the list of instruments if the law is unknown."""
     law, _, number = cited.partition(" r ")
     found = [instrument.id for instrument in INSTRUMENTS.values() if instrument.law == law]
     return f"/rules/{found[0]}#{clause_anchor(number)}" if found and number else "/rules"
 
 
 def account_name(account: str) -> str:
-    """An account as people call it: "jackpot pool"."""
+    """Return the name of an account: "jackpot pool"."""
     return _ACCOUNTS.get(account, account)
 
 
 def signed_money(cents: int) -> str:
-    """What moved a pool, with its direction: "+$1.40", "−$25.00"."""
+    """Return a change of a pool with its sign: "+$1.40", "−$25.00"."""
     sign = "+" if cents > 0 else "−" if cents < 0 else ""
     return f"{sign}{money(abs(cents))}"

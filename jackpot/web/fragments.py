@@ -1,4 +1,4 @@
-"""The fragments that every page may want, as plain values: meter, wins, pools, lamps."""
+"""The fragments that displays and console share, as plain values: meter, wins, pools, lamps."""
 
 from __future__ import annotations
 
@@ -15,57 +15,57 @@ Plain = dict[str, Any]
 
 
 def install(live: LiveView) -> None:
-    """Have these fragments of every jackpot."""
+    """Add these fragments to every jackpot's view."""
     live.add("meter", meter, (Subject.ANYTHING, Subject.STATUS))
     live.add("wins", wins, (Subject.WINS,))
     live.add("pools", pools, (Subject.ANYTHING,))
     live.add("lamps", lamps, (Subject.LAMPS, Subject.STATUS))
 
 
-def meter(board: JackpotView) -> Plain:
-    """The meter as displays hear it, and why it last fell: whoever has seen a later state knows that it may not."""
-    told = views.meter(board.committed, now())
+def meter(view: JackpotView) -> Plain:
+    """Return the meter as displays receive it, and why it last fell, so that a page can explain a lower amount."""
+    published = views.meter(view.committed, now())
     pending = [
-        {**win, "hand_name": hand_name(win["hand"]), "text": money(win["amount_cents"])} for win in told["pending"]
+        {**win, "hand_name": hand_name(win["hand"]), "text": money(win["amount_cents"])} for win in published["pending"]
     ]
-    fall = board.fall._asdict() if board.fall else None
-    return {**told, "pending": pending, "fall": fall, "unavailable": _unavailable(board, told["state"])}
+    fall = view.fall._asdict() if view.fall else None
+    return {**published, "pending": pending, "fall": fall, "unavailable": _unavailable(view, published["state"])}
 
 
-def _unavailable(board: JackpotView, state: str) -> str | None:
-    """Why the meter must not be shown as if wagers moved it; None where they do."""
-    if board.store_failed:
+def _unavailable(view: JackpotView, state: str) -> str | None:
+    """Return why wagers do not move the meter at present; None if they do."""
+    if view.store_failed:
         return "store"
     if state == "retired":
         return state
-    return state if state != "live" else None if board.connected else "broker"
+    return state if state != "live" else None if view.connected else "broker"
 
 
-def wins(board: JackpotView) -> list[Plain]:
-    """The newest prizes; a grand one is a share of the meter."""
-    grand = prize_table(board.jackpot.instrument).percent
+def wins(view: JackpotView) -> list[Plain]:
+    """Return the newest prizes; a grand one is a share of the meter."""
+    grand = prize_table(view.jackpot.instrument).percent
     return [
         {
             **win._asdict(),
-            "win_id": f"{board.id}-{win.seq}-{win.box}",
+            "win_id": f"{view.id}-{win.seq}-{win.box}",
             "hand_name": hand_name(win.hand),
             "text": money(win.amount_cents),
             "grand": win.hand in grand,
         }
-        for win in board.wins
+        for win in view.wins
     ]
 
 
-def pools(board: JackpotView) -> Plain:
-    """Every account's balance."""
-    balances = {account.value: cents for account, cents in board.jackpot.balances.items()}
-    return {"jackpot": board.id, "balances": balances, "epoch": board.position.epoch, "seq": board.position.seq}
+def pools(view: JackpotView) -> Plain:
+    """Return every account's balance."""
+    balances = {account.value: cents for account, cents in view.jackpot.balances.items()}
+    return {"jackpot": view.id, "balances": balances, "epoch": view.position.epoch, "seq": view.position.seq}
 
 
-def lamps(board: JackpotView) -> dict[str, list[int]]:
-    """The lit boxes of each table."""
+def lamps(view: JackpotView) -> dict[str, list[int]]:
+    """Return the lit boxes of each table."""
     return {
         name: table.round.lit if table.round is not None and table.phase is not Phase.IDLE else []
-        for name, table in board.jackpot.tables.items()
+        for name, table in view.jackpot.tables.items()
         if not table.unlinked
     }

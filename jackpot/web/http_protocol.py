@@ -1,4 +1,4 @@
-"""A client's connection: ended where no whole request comes of it, so that nobody is waited for without end."""
+"""HTTP connections: closed if no complete request arrives in time, so that idle clients cannot fill the server."""
 
 from __future__ import annotations
 
@@ -10,89 +10,89 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from jackpot import metrics
 
 REQUEST_SECONDS: Final = 10.0
-"""How long the whole head of a request may take, from the connection or from the last answer on."""
-TAKING_SECONDS: Final = 60.0
-"""How long after that a client may still take in what it was answered."""
+"""How long the whole head of a request may take, from the connection or the last response on."""
+CLOSING_SECONDS: Final = 60.0
+"""How long after that a client may still read the responses it was sent."""
 MAX_CONNECTIONS: Final = 800
-"""All who can be fed, and three hundred more; fewer than the 1,024 files that a process may usually have open."""
+"""All subscribers of feeds, and three hundred more; below the usual limit of 1,024 open files per process."""
 
 
 class HttpProtocol(H11Protocol):
-    """Ended where no request comes in time; where too many are open, the one that has asked nothing for longest is.
+    """Closes connections without a request in time; over the limit, closes the one that was idle for longest.
 
-    Whoever is being answered, or fed, is left alone.
+    Connections with a response or a feed in progress are not closed.
     """
 
     def __init__(self, *args: Any, **options: Any) -> None:  # noqa: ANN401 - uvicorn's
         super().__init__(*args, **options)
-        self._application, self.app = self.app, self._answer
-        self._end: asyncio.TimerHandle | None = None
+        self._application, self.app = self.app, self._run_application
+        self._timer: asyncio.TimerHandle | None = None
         self.idle_since: float | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Wait for the first request, and have room for it."""
+        """Wait for the first request; make room if there are too many connections."""
         super().connection_made(transport)
-        self._wait()
+        self._start_timer()
         if len(self.connections) > MAX_CONNECTIONS:
             self._make_room()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Wait no more."""
-        self._wait_no_more()
+        """Stop waiting."""
+        self._stop_timer()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        """Wait no more once there is something to answer."""
+        """Stop waiting once a request has arrived."""
         super().data_received(data)
-        if self._is_asked:
-            self._wait_no_more()
+        if self._is_responding:
+            self._stop_timer()
 
     def on_response_complete(self) -> None:
-        """Wait for the next request, unless it has come already."""
-        self._wait()
+        """Wait for the next request, unless it has arrived already."""
+        self._start_timer()
         super().on_response_complete()
-        if self._is_asked:
-            self._wait_no_more()
+        if self._is_responding:
+            self._stop_timer()
 
-    async def _answer(self, scope: Any, receive: Any, send: Any) -> None:  # noqa: ANN401 - uvicorn's
-        """Have it answered; an answer that is left without its end is closed, and that must not take for ever."""
-        mine = self.cycle  # by the end of this, the connection may be about another
+    async def _run_application(self, scope: Any, receive: Any, send: Any) -> None:  # noqa: ANN401 - uvicorn's
+        """Run the application; if it leaves its response incomplete, the connection is closed after a time limit."""
+        cycle = self.cycle  # when the application returns, the connection may be at its next request
         try:
             await self._application(scope, receive, send)
         finally:
-            if mine is self.cycle and self._is_asked:
-                self._wait()
+            if cycle is self.cycle and self._is_responding:
+                self._start_timer()
 
     @property
-    def _is_asked(self) -> bool:
+    def _is_responding(self) -> bool:
         return self.cycle is not None and not self.cycle.response_complete
 
-    def _wait(self) -> None:
-        self._wait_no_more()
+    def _start_timer(self) -> None:
+        self._stop_timer()
         self.idle_since = self.loop.time()
-        self._end = self.loop.call_later(REQUEST_SECONDS, self._close)
+        self._timer = self.loop.call_later(REQUEST_SECONDS, self._close)
 
-    def _wait_no_more(self) -> None:
+    def _stop_timer(self) -> None:
         self.idle_since = None
-        if self._end is not None:
-            self._end.cancel()
-            self._end = None
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
 
     def _make_room(self) -> None:
-        """Cut whoever has asked nothing for longest; where everybody else is being answered, that is this one."""
+        """Close the connection that was idle for longest; that is this one if all others are responding."""
         metrics.ENDED_CONNECTIONS.labels("crowded").inc()
-        mine = [one for one in self.connections if isinstance(one, HttpProtocol)]
-        _, longest = min((one.idle_since, n) for n, one in enumerate(mine) if one.idle_since is not None)
-        mine[longest].cut()
+        connections = [one for one in self.connections if isinstance(one, HttpProtocol)]
+        _, longest = min((one.idle_since, n) for n, one in enumerate(connections) if one.idle_since is not None)
+        connections[longest].abort()
 
     def _close(self) -> None:
-        """Nothing came. What was answered before may still be taken in, for a while."""
+        """Close a connection without a request; what was sent before may still be read for a while."""
         if not self.transport.is_closing():
             metrics.ENDED_CONNECTIONS.labels("slow").inc()
-        self._end = self.loop.call_later(TAKING_SECONDS, self.cut)
+        self._timer = self.loop.call_later(CLOSING_SECONDS, self.abort)
         self.timeout_keep_alive_handler()
 
-    def cut(self) -> None:
-        """End it now."""
-        self._wait_no_more()
+    def abort(self) -> None:
+        """Close the connection at once."""
+        self._stop_timer()
         self.transport.abort()

@@ -1,4 +1,4 @@
-"""What the web knows of the running floor, live: each jackpot's named fragments, rendered once a change for all."""
+"""Live views of the running jackpots: named fragments, each rendered once per change for all subscribers."""
 
 from __future__ import annotations
 
@@ -25,22 +25,22 @@ _encode: Final = json.JSONEncoder(separators=(",", ":")).encode
 
 
 class Subject(StrEnum):
-    """What a fragment can be about; one that depends on a subject is rendered anew after the subject changed."""
+    """A subject that a fragment can depend on; the fragment is rendered again after the subject has changed."""
 
     ANYTHING = "anything"
-    """Every event: it moves the mark (epoch and seq)."""
+    """Every event: each one moves the position (epoch and seq)."""
     WINS = "wins"
     CONFIG = "config"
     """The approved configuration, proposals, retirement."""
     TABLES = "tables"
-    """Any table, by anything but a wager."""
+    """A change of any table other than a wager."""
     LAMPS = "lamps"
-    """Any table, by anything: wagers come thousands a second, and only lamps and money change with them."""
+    """Any change of any table; wagers come thousands a second, and only lamps and money change with them."""
     STATUS = "status"
-    """The store and the broker."""
+    """The state of the store and the broker."""
 
 
-_ABOUT: Final = {
+_SUBJECTS: Final = {
     EventType.ROUND_SETTLED: Subject.WINS,
     EventType.ROUND_CORRECTED: Subject.WINS,
     EventType.ROUND_VOIDED: Subject.WINS,
@@ -54,7 +54,7 @@ _ABOUT: Final = {
     EventType.PROPOSAL_WITHDRAWN: Subject.CONFIG,
 }
 
-_REASONS: Final = {
+_FALL_REASONS: Final = {
     EventType.ROUND_SETTLED: "win",
     EventType.HAND_VOIDED: "void",
     EventType.ROUND_VOIDED: "void",
@@ -62,18 +62,18 @@ _REASONS: Final = {
     EventType.ADJUSTMENT_APPROVED: "adjustment",
     EventType.JACKPOT_RETIRED: "adjustment",
 }
-"""Why the meter may fall."""
+"""The events that can take money out of the jackpot pool, and the reason shown for each."""
 
 
 class Fall(NamedTuple):
-    """The last time money left the jackpot pool: why, and at which event."""
+    """The last event that took money out of the jackpot pool, and its reason."""
 
     reason: str
     seq: int
 
 
 class Win(NamedTuple):
-    """A prize, and where it stands; `seq` is the settlement's that computed it."""
+    """A prize and its status; `seq` is that of the settlement that computed it."""
 
     seq: int
     at: str
@@ -85,38 +85,38 @@ class Win(NamedTuple):
     status: str
 
 
-class _Part:
-    """One fragment: how it is made, and what it was when it was last made."""
+class _Fragment:
+    """One fragment: its renderer, and the result of the last rendering."""
 
-    __slots__ = ("kind", "made_at", "name", "render", "text", "version", "wire")
+    __slots__ = ("encoded", "kind", "name", "render", "rendered_at", "text", "version")
 
     def __init__(self, name: str, render: Callable[[], object]) -> None:
         self.name = name
         self.kind = name.partition(":")[0]
         self.render = render
-        self.made_at = -BETWEEN_RENDERS_SECONDS
+        self.rendered_at = -BETWEEN_RENDERS_SECONDS
         self.text = ""
         self.version = 0
-        self.wire = b""
+        self.encoded = b""
 
 
 class JackpotView:
-    """What is live of one jackpot; renderers read it, subscribers ask it for news."""
+    """The live view of one jackpot: renderers read its state, subscribers ask it for changed fragments."""
 
     def __init__(self, service: JackpotService, run: str) -> None:
         self._service = service
         self._run = run
         self._version = 0
-        self._parts: dict[str, dict[str, _Part]] = {}
-        """By kind, those that changed last at the end: hundreds look, and each has seen nearly all of it."""
-        self._stale: dict[str, dict[str, _Part]] = {}
-        self._about: dict[str, list[_Part]] = {}
-        self._of_tables: list[tuple[str, Callable[[JackpotView, Table], object]]] = []
+        self._fragments: dict[str, dict[str, _Fragment]] = {}
+        """By kind, the last changed at the end: most subscribers have seen nearly all, so a lookup ends early."""
+        self._stale: dict[str, dict[str, _Fragment]] = {}
+        self._by_subject: dict[str, list[_Fragment]] = {}
+        self._table_renderers: list[tuple[str, Callable[[JackpotView, Table], object]]] = []
         self._wins: dict[tuple[int, int], Win] = {}
         self.fall: Fall | None = None
         service.committed.subscribe(self)
 
-    # What renderers read.
+    # State for renderers.
 
     @property
     def id(self) -> str:
@@ -140,17 +140,17 @@ class JackpotView:
 
     @property
     def store_failed(self) -> bool:
-        """Whether the store does not answer."""
+        """True while the store does not answer."""
         return self._service.committed.store_failed
 
     @property
     def connected(self) -> bool:
-        """Whether the broker, and so the floor, is reached."""
+        """True while the broker is connected."""
         return self._service.committed.broker_connected
 
     @property
     def pads(self) -> Pads:
-        """What is known of pads and dealer terminals."""
+        """The status of pads and dealer terminals."""
         return self._service.equipment.pads
 
     @property
@@ -158,156 +158,159 @@ class JackpotView:
         """The newest prizes, the newest first."""
         return [self._wins[key] for key in sorted(self._wins, reverse=True)]
 
-    # What it shows.
+    # Fragments.
 
-    def add(self, name: str, render: Callable[[JackpotView], object], about: Collection[str]) -> None:
-        """Have a fragment, rendered anew after any of these subjects changed: a `Subject`, or `table:t1`.
+    def add(self, name: str, render: Callable[[JackpotView], object], subjects: Collection[str]) -> None:
+        """Add a fragment that is rendered again after any of these subjects changed: a `Subject`, or `table:t1`.
 
-        What is rendered is plain JSON: a text of HTML, or a value.
+        `render` returns plain JSON: a text of HTML, or a value.
         """
-        self._add(name, lambda: render(self), about)
+        self._add(name, lambda: render(self), subjects)
 
     def add_for_tables(self, kind: str, render: Callable[[JackpotView, Table], object]) -> None:
-        """Have a fragment for each table, named `kind:t1`, rendered anew after anything but a wager.
+        """Add a fragment for each table, named `kind:t1`, rendered again after any change other than a wager.
 
-        It is null for a table that was removed.
+        It is null for a table that was unlinked.
         """
-        self._of_tables.append((kind, render))
+        self._table_renderers.append((kind, render))
         for table in self.jackpot.tables:
-            self._add_of_table(kind, table, render)
+            self._add_for_table(kind, table, render)
 
-    def _add_of_table(self, kind: str, table: str, render: Callable[[JackpotView, Table], object]) -> None:
+    def _add_for_table(self, kind: str, table: str, render: Callable[[JackpotView, Table], object]) -> None:
         def rendered() -> object:
             found = self.jackpot.tables[table]
             return None if found.unlinked else render(self, found)
 
         self._add(f"{kind}:{table}", rendered, (table_subject(table), Subject.STATUS, Subject.CONFIG))
 
-    def _add(self, name: str, render: Callable[[], object], about: Collection[str]) -> None:
-        part = _Part(name, render)
-        self._parts.setdefault(part.kind, {})[name] = part
-        self._stale.setdefault(part.kind, {})[name] = part
-        for subject in about:
-            self._about.setdefault(subject, []).append(part)
+    def _add(self, name: str, render: Callable[[], object], subjects: Collection[str]) -> None:
+        fragment = _Fragment(name, render)
+        self._fragments.setdefault(fragment.kind, {})[name] = fragment
+        self._stale.setdefault(fragment.kind, {})[name] = fragment
+        for subject in subjects:
+            self._by_subject.setdefault(subject, []).append(fragment)
 
-    # What happens.
+    # Changes of the committed state.
 
     def load(self, database: Database) -> None:
-        """What happened before this controller began."""
+        """Read the newest prizes and the last fall of the meter from before this controller began."""
         with database.reader() as connection:
             fall = queries.last_fall(connection, self.id)
             rows = queries.wins(connection, queries.Page(self.id, limit=MAX_WINS))
         if fall is not None:
-            self.fall = Fall(_REASONS[EventType(fall["type"])], fall["seq"])
+            self.fall = Fall(_FALL_REASONS[EventType(fall["type"])], fall["seq"])
         for row in rows:
-            self._keep(Win(*(row[column] for column in _WIN_COLUMNS)))
+            self._keep_win(Win(*(row[column] for column in _WIN_COLUMNS)))
 
     def on_commit(self, events: NumberedEvents) -> None:
-        """Thousands of wagers a second come this way: they only mark what is stale."""
+        """Mark changed fragments as stale; thousands of wagers a second come here, so nothing is rendered."""
         changed: set[str] = {Subject.ANYTHING, Subject.LAMPS}
         for seq, event in events:
             if event.type is not EventType.WAGER_ACCEPTED:
-                self._take(seq, event, changed)
-        self._touch(changed)
+                self._apply(seq, event, changed)
+        self._mark_stale(changed)
 
-    def _take(self, seq: int, event: Event, changed: set[str]) -> None:
+    def _apply(self, seq: int, event: Event, changed: set[str]) -> None:
         if event.table is not None:
             changed |= {table_subject(event.table), Subject.TABLES}
-        subject = _ABOUT.get(event.type)
+        subject = _SUBJECTS.get(event.type)
         if subject is not None:
             changed.add(subject)
         if any(transfer.source is Account.JACKPOT for transfer in event.transfers):
-            self.fall = Fall(_REASONS[event.type], seq)
+            self.fall = Fall(_FALL_REASONS[event.type], seq)
         if subject is Subject.WINS:
-            self._take_wins(seq, event)
+            self._apply_wins(seq, event)
         elif event.type is EventType.TABLE_LINKED and event.table is not None:
-            for kind, render in self._of_tables:
-                if f"{kind}:{event.table}" not in self._parts.get(kind, {}):
-                    self._add_of_table(kind, event.table, render)
+            for kind, render in self._table_renderers:
+                if f"{kind}:{event.table}" not in self._fragments.get(kind, {}):
+                    self._add_for_table(kind, event.table, render)
 
-    def _take_wins(self, seq: int, event: Event) -> None:
-        """A settlement's prizes come; what follows confirms them all, or has them corrected."""
+    def _apply_wins(self, seq: int, event: Event) -> None:
+        """Add the prizes of a settlement or correction, and update the status of the round's earlier ones."""
         if event.type is not EventType.ROUND_SETTLED:
             status = "paid" if event.type is EventType.PAYOUTS_CONFIRMED else "corrected"
             for key, win in self._wins.items():
                 if (win.table, win.round) == (event.table, event.round) and win.status != "corrected":
                     self._wins[key] = win._replace(status=status)
         for prize in event.data.get("payouts", ()):
-            told = prize["box"], prize["hand"], prize["amount_cents"], str(prize["status"])
-            self._keep(Win(seq, event.at, event.table or "", event.round or 0, *told))
+            payout = prize["box"], prize["hand"], prize["amount_cents"], str(prize["status"])
+            self._keep_win(Win(seq, event.at, event.table or "", event.round or 0, *payout))
 
-    def _keep(self, win: Win) -> None:
+    def _keep_win(self, win: Win) -> None:
         self._wins[win.seq, win.box] = win
         if len(self._wins) > MAX_WINS:
             del self._wins[min(self._wins)]
 
     def on_status(self, table: str | None) -> None:
-        """Mark as stale what shows the store, the broker, or a table's devices."""
-        self._touch((Subject.STATUS,) if table is None else (table_subject(table), Subject.TABLES, Subject.LAMPS))
+        """Mark fragments as stale that show the store, the broker, or a table's devices."""
+        self._mark_stale((Subject.STATUS,) if table is None else (table_subject(table), Subject.TABLES, Subject.LAMPS))
 
-    def _touch(self, subjects: Iterable[str]) -> None:
+    def _mark_stale(self, subjects: Iterable[str]) -> None:
         for subject in subjects:
-            for part in self._about.get(subject, ()):
-                self._stale[part.kind][part.name] = part
+            for fragment in self._by_subject.get(subject, ()):
+                self._stale[fragment.kind][fragment.name] = fragment
 
-    # What subscribers ask.
+    # Changes for subscribers.
 
-    def news(self, since: int, kinds: Collection[str]) -> tuple[int, list[bytes]]:
-        """The fragments of these kinds that changed after a version, ready to be sent, and the version now."""
+    def changes_since(self, version: int, kinds: Collection[str]) -> tuple[int, list[bytes]]:
+        """Return the present version, and the encoded fragments of these kinds that changed after `version`."""
         at = time.monotonic()
         for kind in kinds:
-            for part in list(self._stale.get(kind, {}).values()):
-                if at - part.made_at >= BETWEEN_RENDERS_SECONDS:
-                    self._make(part, at)
+            for fragment in list(self._stale.get(kind, {}).values()):
+                if at - fragment.rendered_at >= BETWEEN_RENDERS_SECONDS:
+                    self._render(fragment, at)
         changed: list[tuple[int, bytes]] = []
         for kind in kinds:
-            for part in reversed(self._parts.get(kind, {}).values()):
-                if part.version <= since:
+            for fragment in reversed(self._fragments.get(kind, {}).values()):
+                if fragment.version <= version:
                     break
-                changed.append((part.version, part.wire))
-        return self._version, [wire for _, wire in sorted(changed)]
+                changed.append((fragment.version, fragment.encoded))
+        return self._version, [encoded for _, encoded in sorted(changed)]
 
     def version_of(self, event_id: str | None) -> int:
-        """What a subscriber has seen, by the id of the last event it got; 0 where that was not of this run."""
+        """Return the version of a subscriber's last event id; 0 if the id is of another run or missing."""
         run, _, version = (event_id or "").partition("-")
         return int(version) if run == self._run and version.isascii() and version.isdigit() else 0
 
-    def _make(self, part: _Part, at: float) -> None:
-        part.made_at = at
-        del self._stale[part.kind][part.name]
-        text = _encode({"name": part.name, "body": part.render()})
-        if text != part.text:
-            self._version += 1
-            part.text, part.version = text, self._version
-            self._parts[part.kind][part.name] = self._parts[part.kind].pop(part.name)
-            part.wire = f"event: {part.kind}\nid: {self._run}-{part.version}\ndata: {text}\n\n".encode()
+    def _render(self, fragment: _Fragment, at: float) -> None:
+        fragment.rendered_at = at
+        del self._stale[fragment.kind][fragment.name]
+        text = _encode({"name": fragment.name, "body": fragment.render()})
+        if text == fragment.text:
+            return
+        self._version += 1
+        fragment.text, fragment.version = text, self._version
+        of_kind = self._fragments[fragment.kind]
+        of_kind[fragment.name] = of_kind.pop(fragment.name)
+        event = f"event: {fragment.kind}\nid: {self._run}-{fragment.version}\ndata: {text}\n\n"
+        fragment.encoded = event.encode()
 
 
 class LiveView:
-    """Every jackpot that this process serves, as the web sees it."""
+    """The live views of all jackpots that this process serves."""
 
     def __init__(self, jackpots: Mapping[str, JackpotService]) -> None:
         run = f"{time.time_ns():x}"
-        self.boards: dict[str, JackpotView] = {name: JackpotView(service, run) for name, service in jackpots.items()}
+        self.views: dict[str, JackpotView] = {name: JackpotView(service, run) for name, service in jackpots.items()}
 
-    def add(self, name: str, render: Callable[[JackpotView], object], about: Collection[str]) -> None:
-        """Have a fragment of each jackpot; see `JackpotView.add`."""
-        for board in self.boards.values():
-            board.add(name, render, about)
+    def add(self, name: str, render: Callable[[JackpotView], object], subjects: Collection[str]) -> None:
+        """Add a fragment to each jackpot; see `JackpotView.add`."""
+        for view in self.views.values():
+            view.add(name, render, subjects)
 
     def add_for_tables(self, kind: str, render: Callable[[JackpotView, Table], object]) -> None:
-        """Have a fragment for each table of each jackpot; see `JackpotView.add_for_tables`."""
-        for board in self.boards.values():
-            board.add_for_tables(kind, render)
+        """Add a fragment for each table of each jackpot; see `JackpotView.add_for_tables`."""
+        for view in self.views.values():
+            view.add_for_tables(kind, render)
 
     def load(self, database: Database) -> None:
-        """What happened before this process began."""
-        for board in self.boards.values():
-            board.load(database)
+        """Read the prizes and falls of every jackpot from before this process began."""
+        for view in self.views.values():
+            view.load(database)
 
 
 def table_subject(table: str) -> str:
-    """The subject that a table is."""
+    """Return the subject of one table."""
     return f"table:{table}"
 
 

@@ -1,4 +1,4 @@
-"""How often something may happen: counts for each key within a minute, in bounded memory. The time is told."""
+"""Rate limits: counts per key within a minute, in bounded memory; the time is passed in."""
 
 from __future__ import annotations
 
@@ -9,41 +9,41 @@ from typing import Final, NamedTuple
 WINDOW_SECONDS: Final = 60.0
 MAX_KEYS: Final = 1_000
 OTHERS: Final = "others"
-"""The one key of all that come when so many are counted already."""
+"""The common key of all further keys once `MAX_KEYS` are counted."""
 
 
 class _Count(NamedTuple):
-    """How often, in the window that began then."""
+    """A number of occurrences within the window that began at `began`."""
 
     began: float
     times: int
 
 
 class RateLimiter:
-    """Counts for each key; a count is forgotten a minute after it began."""
+    """Counts per key; a count is dropped a minute after it began."""
 
-    def __init__(self, most: int) -> None:
-        self._most = most
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
         self._counts: OrderedDict[str, _Count] = OrderedDict()
 
+    def __len__(self) -> int:
+        return len(self._counts)
+
     def wait_seconds(self, key: str, at: float) -> float:
-        """How long until this may happen again; 0 where it may now."""
+        """Return the seconds until this key is allowed again; 0 if it is allowed now."""
         count = self._counts.get(key, _Count(at, 0))
-        over = count.times >= self._most and at - count.began < WINDOW_SECONDS
+        over = count.times >= self._limit and at - count.began < WINDOW_SECONDS
         return count.began + WINDOW_SECONDS - at if over else 0.0
 
     def add(self, key: str, at: float) -> None:
-        """It happened."""
-        self._forget(at)
-        kept = self._kept(key)
-        count = self._counts.get(kept, _Count(at, 0))
-        self._counts[kept] = count._replace(times=count.times + 1)
+        """Count one occurrence."""
+        self._drop_expired(at)
+        counted = key if key in self._counts or len(self._counts) < MAX_KEYS else OTHERS
+        count = self._counts.get(counted, _Count(at, 0))
+        self._counts[counted] = count._replace(times=count.times + 1)
 
-    def _kept(self, key: str) -> str:
-        return key if key in self._counts or len(self._counts) < MAX_KEYS else OTHERS
-
-    def _forget(self, at: float) -> None:
-        """Counts stand in the order in which they began."""
+    def _drop_expired(self, at: float) -> None:
+        """Drop counts from the front: they are in the order in which they began."""
         while self._counts:
             key, count = next(iter(self._counts.items()))
             if at - count.began < WINDOW_SECONDS:
@@ -52,43 +52,47 @@ class RateLimiter:
 
 
 class Refusal(NamedTuple):
-    """How often sign-ins from an address were refused."""
+    """The number of refused sign-ins from an address."""
 
     address: str
     attempts: int
 
 
 class Refusals:
-    """Refused sign-ins that the entry log must hear of: each address at most once a minute, all together bounded."""
+    """Refused sign-ins that the audit trail must record: each address at most once a minute, all together limited."""
 
-    def __init__(self, most: int) -> None:
-        self._recent = RateLimiter(most)
-        self._told: dict[str, float] = {}
-        self._untold: OrderedDict[str, int] = OrderedDict()
+    def __init__(self, limit: int) -> None:
+        self._entries = RateLimiter(limit)
+        self._recorded_at: dict[str, float] = {}
+        self._unrecorded: OrderedDict[str, int] = OrderedDict()
+
+    def __len__(self) -> int:
+        """Return the number of addresses with attempts that are not recorded yet."""
+        return len(self._unrecorded)
 
     def add(self, address: str) -> None:
-        """A sign-in from this address was refused."""
-        key = address if address in self._untold or len(self._untold) < MAX_KEYS else OTHERS
-        self._untold[key] = self._untold.get(key, 0) + 1
+        """Count a refused sign-in from this address."""
+        key = address if address in self._unrecorded or len(self._unrecorded) < MAX_KEYS else OTHERS
+        self._unrecorded[key] = self._unrecorded.get(key, 0) + 1
 
     def due(self, at: float) -> Refusal | None:
-        """The next to be told of now, with all attempts from there since the last time; it is due until it is told."""
-        self._told = {key: when for key, when in self._told.items() if at - when < WINDOW_SECONDS}
-        if self._recent.wait_seconds("", at):
+        """Return the next address to record with all its attempts so far; it stays due until it is recorded."""
+        self._recorded_at = {key: when for key, when in self._recorded_at.items() if at - when < WINDOW_SECONDS}
+        if self._entries.wait_seconds("", at):
             return None
-        return next((Refusal(*one) for one in self._untold.items() if one[0] not in self._told), None)
+        return next((Refusal(*one) for one in self._unrecorded.items() if one[0] not in self._recorded_at), None)
 
-    def tell(self, refusal: Refusal, at: float) -> None:
-        """The entry log has heard of these; of others from there, since, it will."""
-        self._recent.add("", at)
-        self._told[refusal.address] = at
-        self._untold[refusal.address] -= refusal.attempts
-        if not self._untold[refusal.address]:
-            del self._untold[refusal.address]
+    def mark_recorded(self, refusal: Refusal, at: float) -> None:
+        """Note that these attempts are recorded; later ones from the same address stay to be recorded."""
+        self._entries.add("", at)
+        self._recorded_at[refusal.address] = at
+        self._unrecorded[refusal.address] -= refusal.attempts
+        if not self._unrecorded[refusal.address]:
+            del self._unrecorded[refusal.address]
 
 
 def network(address: str) -> str:
-    """What of an address is counted: of IPv6 the part that one customer of a provider has."""
+    """Return the part of an address that is counted: an IPv6 customer usually has a whole /64 network."""
     try:
         parsed = ip_address(address)
     except ValueError:

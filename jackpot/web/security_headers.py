@@ -1,4 +1,4 @@
-"""Headers of every answer: what a page may load, who may frame it, and that nothing is kept unless it says so."""
+"""Security headers of every response: content policy, framing, and no caching unless a response allows it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ POLICY: Final = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
     "base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 )
-"""Pages have no script or style of their own within them, and nothing from elsewhere."""
+"""Pages have no inline scripts or styles, and load nothing from other hosts."""
 ALWAYS: Final = {
     "Content-Security-Policy": POLICY,
     "X-Content-Type-Options": "nosniff",
@@ -24,13 +24,13 @@ ALWAYS: Final = {
 
 
 class SecurityHeaders:
-    """An application with these headers on all it answers."""
+    """Adds these headers to every response of an application."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer as the application does, with the headers."""
+        """Pass a request on, and add the headers to its response."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return

@@ -1,4 +1,4 @@
-"""Sessions of browsers: in memory, bounded, their ids kept only as a hash. The time is told, never read."""
+"""Sessions of browsers: in memory, bounded, their ids kept only as a hash; the time is passed in."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from typing import Final, NamedTuple
 from jackpot.core.site.state import Operator, Site
 
 IDLE_SECONDS: Final = 30 * 60.0
-LONGEST_SECONDS: Final = 12 * 3_600.0
+MAX_SECONDS: Final = 12 * 3_600.0
 MAX_SESSIONS: Final = 1_000
-MAX_OF_ONE: Final = 20
-"""Sessions of one operator: whoever opens more loses the oldest, and pushes nobody else out."""
+MAX_PER_OPERATOR: Final = 20
+"""An operator who opens more loses the oldest of their own, and ends no other operator's session."""
 
 
 class Session(NamedTuple):
-    """A signed-in browser: whose it is, the token it was opened with, and what its pages prove themselves with."""
+    """A signed-in browser: its operator, the token it was opened with, and its CSRF token."""
 
     key: str
     name: str
@@ -26,45 +26,45 @@ class Session(NamedTuple):
     seen: float
 
     def ends_in(self, at: float) -> float:
-        """Seconds until this session ends if nothing more is heard of it."""
-        return min(self.seen + IDLE_SECONDS, self.began + LONGEST_SECONDS) - at
+        """Return the seconds until this session ends if no more requests come."""
+        return min(self.seen + IDLE_SECONDS, self.began + MAX_SECONDS) - at
 
 
 class Sessions:
-    """Every session, by the hash of its id."""
+    """All sessions, by the hash of their id."""
 
     def __init__(self) -> None:
-        self._known: dict[str, Session] = {}
+        self._sessions: dict[str, Session] = {}
 
     def __len__(self) -> int:
-        return len(self._known)
+        return len(self._sessions)
 
     def open(self, operator: Operator, at: float) -> tuple[str, Session]:
-        """A new session of this operator: the id for the browser alone, and what is kept."""
+        """Open a session for this operator; return its id, for the browser's cookie only, and the session."""
         self._make_room(operator.name, at)
         secret = secrets.token_urlsafe(32)
         session = Session(key_of(secret), operator.name, operator.token_hash, secrets.token_urlsafe(32), at, at)
-        self._known[session.key] = session
+        self._sessions[session.key] = session
         return secret, session
 
     def find(self, secret: str, site: Site, now: str, at: float, *, attended: bool = True) -> Session | None:
-        """The session of this id, seen just now if somebody attends; None where it ended, or its operator's access."""
-        session = self._known.get(key_of(secret))
+        """Return the valid session with this id or None; an attended request restarts its idle time."""
+        session = self._sessions.get(key_of(secret))
         if session is None:
             return None
-        if not self.holds(session, site, now, at):
-            del self._known[session.key]
+        if not self.is_valid(session, site, now, at):
+            del self._sessions[session.key]
             return None
-        self._known[session.key] = seen = session._replace(seen=at) if attended else session
+        self._sessions[session.key] = seen = session._replace(seen=at) if attended else session
         return seen
 
-    def holds(self, session: Session, site: Site, now: str, at: float) -> bool:
-        """Whether a session still stands: in its time, and on the token it was opened with."""
-        kept = self._known.get(session.key)
+    def is_valid(self, session: Session, site: Site, now: str, at: float) -> bool:
+        """Return True if a session has not ended, and the token it was opened with is still valid."""
+        known = self._sessions.get(session.key)
         operator = site.operators.get(session.name)
         return (
-            kept is not None
-            and kept.ends_in(at) > 0
+            known is not None
+            and known.ends_in(at) > 0
             and operator is not None
             and operator.active
             and operator.token_hash == session.token_hash
@@ -72,18 +72,18 @@ class Sessions:
         )
 
     def end(self, session: Session) -> None:
-        """The operator signs out."""
-        self._known.pop(session.key, None)
+        """End a session."""
+        self._sessions.pop(session.key, None)
 
     def _make_room(self, name: str, at: float) -> None:
-        self._known = {key: session for key, session in self._known.items() if session.ends_in(at) > 0}
-        own = [session for session in self._known.values() if session.name == name]
-        if len(own) >= MAX_OF_ONE:
+        self._sessions = {key: session for key, session in self._sessions.items() if session.ends_in(at) > 0}
+        own = [session for session in self._sessions.values() if session.name == name]
+        if len(own) >= MAX_PER_OPERATOR:
             self.end(min(own, key=lambda session: session.seen))
-        elif len(self._known) >= MAX_SESSIONS:
-            self.end(min(self._known.values(), key=lambda session: session.seen))
+        elif len(self._sessions) >= MAX_SESSIONS:
+            self.end(min(self._sessions.values(), key=lambda session: session.seen))
 
 
 def key_of(secret: str) -> str:
-    """What is kept of a session's id; it is random and long, so a plain hash is enough."""
+    """Return the hash under which a session is kept; ids are long and random, so a plain hash is enough."""
     return sha256(secret.encode(errors="surrogateescape")).hexdigest()

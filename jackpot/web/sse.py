@@ -1,4 +1,4 @@
-"""Server-sent events: a bounded set of subscribers, each told what changed at moments of its own."""
+"""Server-sent events: a bounded set of subscribers, each polling for changed fragments in its own rhythm."""
 
 from __future__ import annotations
 
@@ -20,180 +20,179 @@ from jackpot.web.live_view import JackpotView
 from jackpot.web.rate_limits import network
 
 MAX_DISPLAYS: Final = 300
-MAX_OF_ONE_ADDRESS: Final = 200
-"""Displays that one address may feed: their feed is open to everyone, and whoever is greedy leaves others a place."""
+MAX_DISPLAYS_PER_ADDRESS: Final = 200
+"""The display feed is open to everyone: one address must not take all places."""
 MAX_CONSOLES: Final = 200
-"""Whoever has signed in has places of their own, which nobody takes who has not."""
-LOOK_SECONDS: Final = 0.5
-MAX_LOOKS_A_SECOND: Final = 100
-"""Of all subscribers together: where there are many, each looks less often, so that lamps do not wait for them."""
+"""Signed-in operators have places of their own, which displays cannot take."""
+POLL_SECONDS: Final = 0.5
+MAX_POLLS_PER_SECOND: Final = 100
+"""Limit over all subscribers: with many of them each polls less often, so that lamps do not wait."""
 HEARTBEAT_SECONDS: Final = 4.0
-"""How long a subscriber hears nothing at most; one who hears nothing for ten seconds takes the feed for lost."""
-STUCK_SECONDS: Final = 20.0
-"""How long a subscriber may take nothing in before it is given up."""
+"""The longest silence on a stream; a page treats the feed as lost after ten seconds without an event."""
+SEND_SECONDS: Final = 20.0
+"""How long a subscriber may read nothing before its stream is ended."""
 RETRY_MS: Final = 2_000
 RETRY_AFTER_SECONDS: Final = 10
 _HEADERS: Final = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
 
 
-class Subscriber(NamedTuple):
-    """Who is fed: a display at this address, or a console of somebody who has signed in."""
+class FeedSubscriber(NamedTuple):
+    """A display at an address, or the console of a signed-in operator."""
 
     address: str = ""
     signed_in: bool = False
 
     @property
     def kind(self) -> str:
-        """What it is called where it is counted."""
+        """The label of this subscriber in metrics."""
         return "console" if self.signed_in else "display"
 
 
-class Feed:
-    """Everyone who is fed; ends them all when the daemon stops."""
+class SseFeed:
+    """All subscribers of the feeds; ends their streams when the daemon stops."""
 
     def __init__(self, version: str) -> None:
         self._version = version
-        self._fed: dict[asyncio.Future[None], Subscriber] = {}
+        self._subscribers: dict[asyncio.Future[None], FeedSubscriber] = {}
         self._closed = False
         self._measure()
 
     def stream(
         self,
-        board: JackpotView,
+        view: JackpotView,
         kinds: Collection[str],
         last_event_id: str | None,
-        is_welcome: Callable[[], bool] | None = None,
+        is_still_valid: Callable[[], bool] | None = None,
     ) -> Response:
-        """What one subscriber is answered: the fragments of these kinds as they are, then whatever changes.
+        """Return the response to one subscriber: the fragments of these kinds, then every change to them.
 
-        Whoever has signed in is asked about now and then: it ends, and says so, when they are not welcome any more.
+        `is_still_valid` is given for signed-in operators: the stream ends with the event `ended` once it is False.
         """
-        return _Stream(self, board, kinds, last_event_id, is_welcome)
+        return _EventStream(self, view, kinds, last_event_id, is_still_valid)
 
     def close(self) -> None:
-        """Say goodbye to everyone, and take nobody in any more."""
+        """End every stream, and refuse new subscribers."""
         self._closed = True
-        for end in list(self._fed):
+        for end in list(self._subscribers):
             _finish(end)
 
-    def why_not(self, asks: Subscriber) -> str | None:
-        """Why this subscriber would be one too many; None where it is not."""
+    def refusal_reason(self, candidate: FeedSubscriber) -> str | None:
+        """Return why this subscriber is refused; None if it is accepted."""
         if self._closed:
-            return "the controller stops"
-        alike = [fed for fed in self._fed.values() if fed.signed_in == asks.signed_in]
-        if asks.signed_in:
-            return f"{MAX_CONSOLES} consoles are fed already" if len(alike) >= MAX_CONSOLES else None
+            return "the controller is stopping"
+        alike = [other for other in self._subscribers.values() if other.signed_in == candidate.signed_in]
+        if candidate.signed_in:
+            return f"{MAX_CONSOLES} consoles are connected already" if len(alike) >= MAX_CONSOLES else None
         if len(alike) >= MAX_DISPLAYS:
-            return f"{MAX_DISPLAYS} displays are fed already"
-        if alike.count(asks) >= MAX_OF_ONE_ADDRESS:
-            return f"{MAX_OF_ONE_ADDRESS} displays at this address are fed already"
+            return f"{MAX_DISPLAYS} displays are connected already"
+        if alike.count(candidate) >= MAX_DISPLAYS_PER_ADDRESS:
+            return f"{MAX_DISPLAYS_PER_ADDRESS} displays at this address are connected already"
         return None
 
     @property
-    def pace_seconds(self) -> float:
-        """How long a subscriber waits between looks."""
-        return max(LOOK_SECONDS, len(self._fed) / MAX_LOOKS_A_SECOND)
+    def poll_seconds(self) -> float:
+        """The time between two polls of one subscriber."""
+        return max(POLL_SECONDS, len(self._subscribers) / MAX_POLLS_PER_SECOND)
 
     @contextlib.contextmanager
-    def place(self, subscriber: Subscriber) -> Iterator[asyncio.Future[None]]:
-        """A place among the fed; what is given is done when the stream must end."""
+    def subscription(self, subscriber: FeedSubscriber) -> Iterator[asyncio.Future[None]]:
+        """Count a subscriber; the future it yields is done when its stream must end."""
         end: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._fed[end] = subscriber
+        self._subscribers[end] = subscriber
         self._measure()
         try:
             yield end
         finally:
-            del self._fed[end]
+            del self._subscribers[end]
             self._measure()
 
     def _measure(self) -> None:
-        consoles = sum(fed.signed_in for fed in self._fed.values())
+        consoles = sum(subscriber.signed_in for subscriber in self._subscribers.values())
         metrics.SUBSCRIBERS.labels("console").set(consoles)
-        metrics.SUBSCRIBERS.labels("display").set(len(self._fed) - consoles)
+        metrics.SUBSCRIBERS.labels("display").set(len(self._subscribers) - consoles)
 
-    def greeting(self) -> bytes:
-        """The first words: when to try again after a loss, what time it is here, and which software speaks."""
-        return f"retry: {RETRY_MS}\n".encode() + _said("hello", {"as_of": now(), "version": self._version})
+    def hello(self) -> bytes:
+        """Return the first event: the reconnection delay, the controller's time and its version."""
+        return f"retry: {RETRY_MS}\n".encode() + _encode("hello", {"as_of": now(), "version": self._version})
 
 
-class _Stream(Response):
-    """One subscriber's response."""
+class _EventStream(Response):
+    """The response to one subscriber."""
 
     media_type = "text/event-stream"
 
     def __init__(
         self,
-        feed: Feed,
-        board: JackpotView,
+        feed: SseFeed,
+        view: JackpotView,
         kinds: Collection[str],
         last_event_id: str | None,
-        is_welcome: Callable[[], bool] | None,
+        is_still_valid: Callable[[], bool] | None,
     ) -> None:
         super().__init__(headers=_HEADERS)
-        self._is_welcome = is_welcome
+        self._is_still_valid = is_still_valid
         del self.headers["content-length"]
         self._feed = feed
-        self._board = board
+        self._view = view
         self._kinds = kinds
-        self._since = board.version_of(last_event_id)
+        self._version = view.version_of(last_event_id)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         subscriber = self._subscriber(scope)
-        why_not = self._feed.why_not(subscriber)
-        if why_not is not None:
+        reason = self._feed.refusal_reason(subscriber)
+        if reason is not None:
             metrics.REFUSED_SUBSCRIBERS.labels(subscriber.kind).inc()
-            refusal = problems.answer(503, "too_many_subscribers", f"{why_not}: try again")
+            refusal = problems.problem_response(503, "too_many_subscribers", f"{reason}: try again")
             refusal.headers["Retry-After"] = str(RETRY_AFTER_SECONDS)
             await refusal(scope, receive, send)
             return
-        with self._feed.place(subscriber) as end:
-            watching = asyncio.create_task(_watch(receive, end))
+        with self._feed.subscription(subscriber) as end:
+            watching = asyncio.create_task(_finish_on_disconnect(receive, end))
             try:
                 await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
-                await self._tell(send, end)
+                await self._send_changes(send, end)
             except TimeoutError:
-                pass  # it takes nothing in: the connection is closed below its feet
+                pass  # the subscriber reads nothing: its connection is closed
             finally:
                 watching.cancel()
 
-    def _subscriber(self, scope: Scope) -> Subscriber:
-        if self._is_welcome is not None:
-            return Subscriber(signed_in=True)
+    def _subscriber(self, scope: Scope) -> FeedSubscriber:
+        if self._is_still_valid is not None:
+            return FeedSubscriber(signed_in=True)
         host, _ = scope.get("client") or ("unknown", 0)
-        return Subscriber(network(host))
+        return FeedSubscriber(network(host))
 
-    async def _tell(self, send: Send, end: asyncio.Future[None]) -> None:
-        """News when there are some, a heartbeat when there are none for a while."""
-        await _send(send, self._feed.greeting() + b"".join(self._news()))
-        said_at = time.monotonic()
-        wait = random.uniform(0, self._feed.pace_seconds)  # noqa: S311 - its own moments, so that not all are told at once
+    async def _send_changes(self, send: Send, end: asyncio.Future[None]) -> None:
+        """Send changes as they come, and a heartbeat after a while without any."""
+        await _send(send, self._feed.hello() + b"".join(self._changes()))
+        sent_at = time.monotonic()
+        wait = random.uniform(0, self._feed.poll_seconds)  # noqa: S311 - spreads the subscribers' polls over time
         while not (await asyncio.wait((end,), timeout=wait))[0]:
-            wait = self._feed.pace_seconds
-            if self._is_welcome is not None and not self._is_welcome():
-                await _send(send, _said("ended", None))
+            wait = self._feed.poll_seconds
+            if self._is_still_valid is not None and not self._is_still_valid():
+                await _send(send, _encode("ended", None))
                 break
-            news = self._news()
-            if news:
-                await _send(send, b"".join(news))
-            elif time.monotonic() + wait - said_at > HEARTBEAT_SECONDS:  # the next look would be too late for it
-                await _send(send, _said("heartbeat", {"as_of": now()}))
+            changes = self._changes()
+            if changes:
+                await _send(send, b"".join(changes))
+            elif time.monotonic() + wait - sent_at > HEARTBEAT_SECONDS:  # the next poll would be too late for it
+                await _send(send, _encode("heartbeat", {"as_of": now()}))
             else:
                 continue
-            said_at = time.monotonic()
-        await _send(send, _said("goodbye", None), more=False)
+            sent_at = time.monotonic()
+        await _send(send, _encode("goodbye", None), more=False)
 
-    def _news(self) -> list[bytes]:
-        self._since, news = self._board.news(self._since, self._kinds)
-        return news
+    def _changes(self) -> list[bytes]:
+        self._version, changes = self._view.changes_since(self._version, self._kinds)
+        return changes
 
 
 async def _send(send: Send, body: bytes, *, more: bool = True) -> None:
-    async with asyncio.timeout(STUCK_SECONDS):
+    async with asyncio.timeout(SEND_SECONDS):
         await send({"type": "http.response.body", "body": body, "more_body": more})
 
 
-async def _watch(receive: Receive, end: asyncio.Future[None]) -> None:
-    """Notice that the client has gone."""
+async def _finish_on_disconnect(receive: Receive, end: asyncio.Future[None]) -> None:
     while (await receive())["type"] != "http.disconnect":
         pass
     _finish(end)
@@ -204,5 +203,5 @@ def _finish(end: asyncio.Future[None]) -> None:
         end.set_result(None)
 
 
-def _said(name: str, body: object) -> bytes:
+def _encode(name: str, body: object) -> bytes:
     return f"event: {name}\ndata: {json.dumps({'name': name, 'body': body})}\n\n".encode()

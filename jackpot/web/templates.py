@@ -1,4 +1,4 @@
-"""Pages: templates beside this module, filled in on the server, and the files they load."""
+"""Pages rendered on the server from the templates beside this module, and the static files they load."""
 
 from __future__ import annotations
 
@@ -25,23 +25,23 @@ for _name in formatting.__all__:
 
 
 def rendered(template: str, /, **values: Any) -> str:  # noqa: ANN401 - each template's own
-    """A template filled in."""
+    """Render a template to HTML."""
     return _templates.get_template(template).render(values)
 
 
 def page(template: str, /, status: int = 200, **values: Any) -> HTMLResponse:  # noqa: ANN401 - each template's own
-    """A page as it is answered."""
+    """Render a template as an HTTP response."""
     return HTMLResponse(rendered(template, **values), status)
 
 
-class Files(StaticFiles):
-    """Scripts, styles and pictures: browsers keep them, and ask each time whether they are still the same."""
+class StaticAssets(StaticFiles):
+    """Scripts, styles and pictures; browsers cache them and revalidate them each time."""
 
     def __init__(self) -> None:
         super().__init__(directory=Path(__file__).parent / "static")
 
     async def get_response(self, path: str, scope: Scope) -> Response:
-        """A file, with leave to keep it."""
+        """Return a file with its caching header."""
         response = await super().get_response(path, scope)
         response.headers["Cache-Control"] = "no-cache"
         return response

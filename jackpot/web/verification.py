@@ -1,4 +1,4 @@
-"""Verifying chains because somebody asks for it: one verification at a time, beside the daemon."""
+"""Verification of chains on request: one at a time, in a process beside the daemon."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ from jackpot.verification.monitor import Found, VerificationMonitor
 from jackpot.web.problems import Problem
 
 
-class Verification:
-    """Has the watch over the trail verify what it is told to, and knows what was last found of each chain."""
+class VerificationService:
+    """Runs verifications for operators through the monitor, and shows the last result of each chain."""
 
-    def __init__(self, watch: VerificationMonitor) -> None:
-        self._watch = watch
+    def __init__(self, monitor: VerificationMonitor) -> None:
+        self._monitor = monitor
         self._running = False
 
     @property
     def last(self) -> Mapping[str, Found]:
         """The last result of each chain."""
-        return self._watch.found
+        return self._monitor.found
 
     async def run(self, chain: str | None = None) -> tuple[str, list[Verified]]:
-        """Verify a chain, or all of them; says when it began, and what it found."""
+        """Verify a chain, or all of them; return the time it began and the results."""
         if self._running:
-            raise Problem(409, "verification_running", "a verification is running: ask again later", wait_seconds=5)
+            raise Problem(409, "verification_running", "a verification is running: try again later", wait_seconds=5)
         self._running, at = True, now()
         try:
-            return at, await self._watch.verify_now(chain)
+            return at, await self._monitor.verify_now(chain)
         finally:
             self._running = False

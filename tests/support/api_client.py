@@ -1,4 +1,4 @@
-"""Asking a running daemon over HTTP, as operators of each role, and as a browser does."""
+"""Clients of a running daemon's HTTP API: operators of each role, and browsers."""
 
 import json
 
@@ -18,7 +18,7 @@ FLUSH = ["Kh", "Jh", "4h", "3h", "2h"]
 
 
 class Api:
-    """A site with its daemon, an operator of each role (and a second manager), and a client of its broker."""
+    """A site with its daemon, an operator of each role, a second manager, and an MQTT client."""
 
     def __init__(self, folder, port, **options):
         self.site = Site(folder, f"mqtt://127.0.0.1:{port}", **options)
@@ -31,7 +31,7 @@ class Api:
         self.floor = Client(port, self.site.id, "#")
 
     def add(self, name, role, expires_at=""):
-        """An operator, straight into the store."""
+        """Add an operator directly to the store, and return their token."""
         token = self.tokens[str(role)] = new_token()
         database = Database(self.site.database)
         journal = SiteJournal.open(database, "test")
@@ -56,42 +56,44 @@ class Api:
         return f"http://127.0.0.1:{self.site.http}"
 
     def client(self, token=None, address="127.0.0.1", **headers):
-        """Somebody who asks, from this address."""
-        told = {**({"Authorization": f"Bearer {token}"} if token else {}), **headers}
+        """Return an HTTP client at this address."""
+        headers = {**({"Authorization": f"Bearer {token}"} if token else {}), **headers}
         transport = httpx.HTTPTransport(local_address=address)
-        client = httpx.Client(base_url=self.url, headers=told, transport=transport, timeout=LIMIT_SECONDS)
+        client = httpx.Client(base_url=self.url, headers=headers, transport=transport, timeout=LIMIT_SECONDS)
         self._clients.append(client)
         return client
 
-    def ask(self, method, path, role="manager", body=None, **headers):
-        """One request of an operator: its answer."""
+    def request(self, method, path, role="manager", body=None, **headers):
+        """Send one request of an operator, and return the response."""
         with self.client(self.tokens.get(role), **headers) as client:
             return client.request(method, f"/api/v1{path}", json=body)
 
     def get(self, path, role="auditor"):
-        answer = self.ask("GET", path, role)
+        """Return the document at a path, which must be found."""
+        answer = self.request("GET", path, role)
         assert answer.status_code == 200, answer.text
         return answer.json()
 
     def post(self, path, body=None, role="manager", key=None):
-        """An act that is carried out: what it answers."""
+        """Send an act that must be carried out, and return its document."""
         answer = self.act(path, body, role, key)
         assert answer.status_code == 200, answer.text
         return answer.json()
 
     def act(self, path, body=None, role="manager", key=None):
-        return self.ask("POST", path, role, body, **({"Idempotency-Key": key} if key else {}))
+        """Send an act, and return the response."""
+        return self.request("POST", path, role, body, **({"Idempotency-Key": key} if key else {}))
 
     def refused(self, path, body=None, role="manager", key=None):
-        """An act that is refused: its status and code."""
+        """Send an act that must be refused, and return its status and code."""
         answer = self.act(path, body, role, key)
         return answer.status_code, problem(answer)["code"]
 
     def browser(self, role="supervisor", **options):
         return Browser(self, self.tokens[role], **options)
 
-    def play(self, table, hands, number=None):
-        """Open a round, wager at these boxes, and declare; says the round's number."""
+    def play(self, table, hands):
+        """Open a round, wager at these boxes and declare their hands; return the round's number."""
         number = self.floor.command(table, unique("open"), "open_round")["round"]
         for box in hands:
             assert self.floor.wager(table, box, unique(f"w{box}"), number)["lit"]
@@ -105,51 +107,51 @@ class Api:
         return self.floor.command(table, unique("settle"), "settle", round=number)
 
     def open(self, table, *boxes):
-        """Open a round and wager at these boxes; says its number."""
+        """Open a round and wager at these boxes; return its number."""
         number = self.floor.command(table, unique("open"), "open_round")["round"]
         for box in boxes:
             assert self.floor.wager(table, box, unique(f"w{box}"), number)["lit"]
         return number
 
     def entries(self, *kinds):
-        """The site's events of these types, the newest first, with their data read."""
+        """Return the site's events of these types, the newest first, as (type, actor, data)."""
         found = self.get("/audit?chain=site&limit=500")["rows"]
         return [(e["type"], e["actor"], json.loads(e["data"])) for e in found if e["type"] in kinds]
 
 
 class Browser:
-    """A browser that signs in with a token: its cookies, and what its pages send with each act."""
+    """A browser that signs in with a token, keeps its cookies, and sends the headers of our pages with each act."""
 
     def __init__(self, api, token, host=None, address="127.0.0.1"):
         self.api = api
         self.client = api.client(address=address, **({"Host": host} if host else {}))
-        self.answer = self.client.post("/api/v1/session", json={"token": token}, headers=self.own_page)
+        self.answer = self.client.post("/api/v1/session", json={"token": token}, headers=self.same_origin)
         self.csrf = self.answer.json().get("csrf")
 
-    own_page = {"Sec-Fetch-Site": "same-origin"}  # noqa: RUF012 - never changed
+    same_origin = {"Sec-Fetch-Site": "same-origin"}  # noqa: RUF012 - never changed
 
     def get(self, path):
         return self.client.get(f"/api/v1{path}")
 
     def post(self, path, body=None, csrf=True, page=None):
         token = {"X-CSRF-Token": self.csrf if csrf is True else csrf} if csrf else {}
-        headers = {**token, **(self.own_page if page is None else page)}
+        headers = {**token, **(self.same_origin if page is None else page)}
         return self.client.post(f"/api/v1{path}", json=body, headers=headers)
 
     def sign_out(self):
-        headers = {"X-CSRF-Token": self.csrf, **self.own_page}
+        headers = {"X-CSRF-Token": self.csrf, **self.same_origin}
         return self.client.delete("/api/v1/session", headers=headers)
 
 
 def problem(answer):
-    """The problem document of a refusal, as RFC 9457 has it."""
+    """Return the problem document of a refusal, after checking it against RFC 9457."""
     assert answer.headers["Content-Type"] == "application/problem+json", answer.text
-    told = answer.json()
-    assert set(told) == {"type", "title", "status", "detail", "code"}
-    assert told["status"] == answer.status_code
-    assert told["type"] == f"urn:jackpot:problem:{told['code']}"
-    assert len(told["detail"].split()) > 2
-    return told
+    document = answer.json()
+    assert set(document) == {"type", "title", "status", "detail", "code"}
+    assert document["status"] == answer.status_code
+    assert document["type"] == f"urn:jackpot:problem:{document['code']}"
+    assert len(document["detail"].split()) > 2
+    return document
 
 
 _numbers = iter(range(10**9))

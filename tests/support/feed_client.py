@@ -1,4 +1,4 @@
-"""Both ends of a feed: a plain HTTP client that keeps what it hears until it is asked for, and a board of any news."""
+"""Both ends of a feed: an HTTP client that keeps all received events, and a view with fixed changes."""
 
 import contextlib
 import http.client
@@ -8,10 +8,13 @@ import threading
 import time
 from typing import NamedTuple
 
-LIMIT_SECONDS = 20
+LIMIT_SECONDS = 60
+"""Far more than anything here takes, so that a slow machine is no failure."""
 
 
-class Said(NamedTuple):
+class FeedEvent(NamedTuple):
+    """An event of a feed, and when it was received."""
+
     kind: str
     name: str
     body: object
@@ -19,24 +22,24 @@ class Said(NamedTuple):
     at: float
 
 
-class JackpotView:
-    """What there is to tell at every look."""
+class FixedView:
+    """A view of a jackpot that has the same changes at every poll."""
 
-    def __init__(self, *news):
-        self._news = list(news)
+    def __init__(self, *changes):
+        self._changes = list(changes)
 
     def version_of(self, _event_id):
         return 0
 
-    def news(self, since, _kinds):
-        return since, self._news
+    def changes_since(self, version, _kinds):
+        return version, self._changes
 
 
 class Listener:
-    """Listens from its making to its close."""
+    """A subscriber of a feed, from its creation until it is closed."""
 
     def __init__(self, port, path="/display/main/feed", last_event_id=None):
-        self.all, self._news, self.ended = [], threading.Condition(), False
+        self.all, self._changed, self.ended = [], threading.Condition(), False
         self._read = {}
         self._connection = http.client.HTTPConnection("127.0.0.1", port, timeout=LIMIT_SECONDS)
         headers = {"Last-Event-ID": last_event_id} if last_event_id else {}
@@ -58,35 +61,35 @@ class Listener:
                     event = {}
         except (OSError, ValueError, AttributeError, http.client.HTTPException):
             pass  # closed, or cut off
-        with self._news:
+        with self._changed:
             self.ended = True
-            self._news.notify_all()
+            self._changed.notify_all()
 
     def _keep(self, event):
-        told = json.loads(event["data"])
-        with self._news:
-            self.all.append(Said(event["event"], told["name"], told["body"], event.get("id"), time.monotonic()))
-            self._news.notify_all()
+        data = json.loads(event["data"])
+        with self._changed:
+            self.all.append(FeedEvent(event["event"], data["name"], data["body"], event.get("id"), time.monotonic()))
+            self._changed.notify_all()
 
     def wait(self, kind, holds=lambda _body: True, seconds=LIMIT_SECONDS):
-        """The next event of this kind for which this holds; each kind is read from where it was read last."""
+        """Return the next event of this kind for which this holds, after the one returned last."""
         until = time.monotonic() + seconds
         at = self._read.get(kind, 0)
-        with self._news:
+        with self._changed:
             while True:
                 while at < len(self.all):
-                    said = self.all[at]
+                    event = self.all[at]
                     at += 1
-                    if said.kind == kind and holds(said.body):
+                    if event.kind == kind and holds(event.body):
                         self._read[kind] = at
-                        return said
-                if self.ended or not self._news.wait(until - time.monotonic()):
-                    heard = [said for said in self.all if said.kind == kind]
-                    raise AssertionError(f"no such {kind} within {seconds} s; heard {heard[-3:]}")
+                        return event
+                if self.ended or not self._changed.wait(until - time.monotonic()):
+                    received = [event for event in self.all if event.kind == kind]
+                    raise AssertionError(f"no such {kind} within {seconds} s; received {received[-3:]}")
 
     def wait_for_end(self, seconds=LIMIT_SECONDS):
-        with self._news:
-            assert self._news.wait_for(lambda: self.ended, seconds), "the feed did not end"
+        with self._changed:
+            assert self._changed.wait_for(lambda: self.ended, seconds), "the feed did not end"
 
     def close(self):
         if self._connection.sock is not None:

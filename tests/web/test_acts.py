@@ -1,4 +1,4 @@
-"""Operators' acts over HTTP: in their name, once for each key, by two persons where two are needed."""
+"""Acts of operators over HTTP: recorded in their name, once per key, by two persons where two are needed."""
 
 import json
 
@@ -15,7 +15,7 @@ def events(api, table=None, limit=5):
 # At a table.
 
 
-def test_a_supervisor_stands_in_for_a_dead_terminal_and_confirms_and_the_trail_names_them(api):
+def test_a_supervisor_acts_in_place_of_a_failed_terminal_and_is_named_in_the_trail(api):
     number = api.open("t1", 3, 5)
     at = f"/rounds/t1/{number}"
     assert api.post(f"{at}/close", role="supervisor") == {"lit": [3, 5], "unconfirmed": []}
@@ -60,7 +60,7 @@ def test_several_boxes_are_voided_in_one_act_or_not_at_all(api):
     assert api.post(f"/rounds/t3/{number}/void", {"reason": "misdeal"}, "supervisor") == {"returned_cents": 200}
 
 
-def test_a_suspended_table_is_resumed_and_a_mode_is_a_managers_act(api):
+def test_a_supervisor_resumes_a_table_and_only_a_manager_sets_its_mode(api):
     api.floor.command("t3", unique("c"), "report_malfunction", equipment="pad 2", note="dark")
     assert api.get("/tables/t3")["suspended"] == "dealer_report"
     assert api.post("/tables/t3/resume", {"note": "a new pad"}, "supervisor") == {}
@@ -72,10 +72,10 @@ def test_a_suspended_table_is_resumed_and_a_mode_is_a_managers_act(api):
     api.post("/tables/t3/mode", {"tournament": False})
 
 
-# Once for each key.
+# Once per key.
 
 
-def test_a_repeat_with_its_key_answers_the_same_and_acts_once(api):
+def test_a_repeat_with_the_same_key_gets_the_same_answer_and_acts_once(api):
     number, key = api.play("t1", {3: ROYAL}), unique("k")
     api.settle("t1", number)
     first = api.post(f"/rounds/t1/{number}/confirm", role="supervisor", key=key)
@@ -89,14 +89,14 @@ def test_a_repeat_with_its_key_answers_the_same_and_acts_once(api):
     assert api.refused(f"/rounds/t1/{number}/confirm", role="manager", key=key) == (409, "wrong_phase")
 
 
-def test_a_refused_act_leaves_its_key_free(api):
+def test_the_key_of_a_refused_act_can_be_used_again(api):
     number, key = api.open("t1", 3), unique("k")
     assert api.refused(f"/rounds/t1/{number}/settle", role="supervisor", key=key) == (409, "wrong_phase")
     api.post(f"/rounds/t1/{number}/close", role="supervisor")
     assert api.post(f"/rounds/t1/{number}/settle", role="supervisor", key=key) == {"payouts": []}
 
 
-def test_what_the_controller_adds_to_an_act_does_not_make_a_repeat_another(api):
+def test_values_that_the_controller_adds_to_an_act_do_not_change_its_identity(api):
     number, key = api.open("t1", 3), unique("k")
     api.floor.say("tables/t1/pads/3/shown", {"round": number, "wager_id": None, "lit": False}, retain=True)
     closed = api.post(f"/rounds/t1/{number}/close", role="supervisor", key=key)
@@ -111,10 +111,10 @@ def test_what_the_controller_adds_to_an_act_does_not_make_a_repeat_another(api):
     api.post(f"/rounds/t1/{number}/void", {"reason": "test"}, "supervisor")
 
 
-def test_keys_hold_across_a_restart_for_a_table_a_jackpot_and_the_site(own_api):
+def test_keys_of_a_table_a_jackpot_and_the_site_are_known_after_a_restart(own_api):
     api = own_api
     number = api.open("t1", 3, 4)
-    asked = [
+    acts = [
         (f"/rounds/t1/{number}/void", {"boxes": [3], "reason": "misdeal"}, "supervisor"),
         ("/configs", {"wager_cents": 300, "reason": "season"}, "manager"),
         ("/adjustments", {"source": "reserve", "target": "jackpot", "amount_cents": 5, "reason": "count"}, "manager"),
@@ -123,28 +123,28 @@ def test_keys_hold_across_a_restart_for_a_table_a_jackpot_and_the_site(own_api):
         ("/operators/moe/propose", None, "manager"),
         ("/operators", {"name": "bea", "role": "auditor"}, "manager"),
     ]
-    first = [api.post(path, body, role, f"key of {path}") for path, body, role in asked]
+    first = [api.post(path, body, role, f"key of {path}") for path, body, role in acts]
     assert api.post("/configs/main/1/approve", role="second", key="approve") == {"version": 2}
     token = first[-1]["token"]
     api.restart()
     heads = api.get("/jackpots/main")["seq"], api.get("/audit?chain=site&limit=1")["rows"][0]["seq"]
-    for (path, body, role), answered in zip(asked, first, strict=True):
+    for (path, body, role), answered in zip(acts, first, strict=True):
         again = api.post(path, body, role, f"key of {path}")
         secret = {"token", "half"} & answered.keys()
         if secret:
             (secret,) = secret
             assert again[secret] is None
-            assert "told once" in again["note"]
+            assert "shown once" in again["note"]
             assert {**again, secret: answered[secret], "note": answered["note"]} == answered
         else:
             assert again == answered, path
         if body:
             other = {**body, **({"reason": "another"} if "reason" in body else {"name": "cid", "table": "t8"})}
-            told = {key: other[key] for key in body}
-            assert api.refused(path, told, role, f"key of {path}") == (409, "command_id_reused"), path
+            changed = {key: other[key] for key in body}
+            assert api.refused(path, changed, role, f"key of {path}") == (409, "command_id_reused"), path
     assert api.post("/configs/main/1/approve", role="second", key="approve") == {"version": 2}
     assert (api.get("/jackpots/main")["seq"], api.get("/audit?chain=site&limit=1")["rows"][0]["seq"]) == heads
-    assert api.ask("GET", "/jackpots", role=None, Authorization=f"Bearer {token}").status_code == 200
+    assert api.request("GET", "/jackpots", role=None, Authorization=f"Bearer {token}").status_code == 200
     assert api.site.stop() == 0
     assert api.site.verified()
 
@@ -154,9 +154,9 @@ def test_keys_hold_across_a_restart_for_a_table_a_jackpot_and_the_site(own_api):
 
 def test_a_configuration_is_proposed_by_one_manager_and_approved_by_another(api):
     version = api.get("/configs")["in_force"]
-    wish = {"jackpot_bps": 9_000, "reserve_bps": 1_000, "reason": "season"}
-    assert api.refused("/configs", wish, "supervisor") == (403, "forbidden")
-    proposed = api.post("/configs", wish)
+    body = {"jackpot_bps": 9_000, "reserve_bps": 1_000, "reason": "season"}
+    assert api.refused("/configs", body, "supervisor") == (403, "forbidden")
+    proposed = api.post("/configs", body)
     assert "starve" in proposed["warning"]
     at = f"/configs/main/{proposed['proposal']}"
     (waiting,) = (p for p in api.get("/configs")["proposals"] if p["number"] == proposed["proposal"])
@@ -179,17 +179,17 @@ def test_a_configuration_is_proposed_by_one_manager_and_approved_by_another(api)
 
 
 @pytest.mark.parametrize(
-    "wish",
+    "body",
     [{"jackpot_bps": 9_000}, {"confirm": ["no_such_hand"]}],
 )
-def test_a_configuration_that_makes_no_sense_is_refused(api, wish):
-    assert api.refused("/configs", {**wish, "reason": "x"}) == (409, "conflict")
+def test_an_inconsistent_configuration_is_refused(api, body):
+    assert api.refused("/configs", {**body, "reason": "x"}) == (409, "conflict")
 
 
-def test_money_is_moved_by_hand_by_two_managers_and_a_proposal_can_be_withdrawn(api):
+def test_an_adjustment_takes_two_managers_and_its_proposal_can_be_withdrawn(api):
     before = api.get("/jackpots/main")
-    wish = {"source": "house", "target": "jackpot", "amount_cents": 12_345, "reason": "count"}
-    proposed, other = api.post("/adjustments", wish)["proposal"], api.post("/adjustments", wish)["proposal"]
+    body = {"source": "house", "target": "jackpot", "amount_cents": 12_345, "reason": "count"}
+    proposed, other = api.post("/adjustments", body)["proposal"], api.post("/adjustments", body)["proposal"]
     assert api.refused(f"/configs/main/{proposed}/approve", role="second") == (404, "unknown_proposal")
     assert api.refused(f"/adjustments/main/{proposed}/approve") == (403, "same_person")
     assert api.post(f"/adjustments/main/{proposed}/approve", role="second") == {"moved_cents": 12_345}
@@ -199,25 +199,25 @@ def test_money_is_moved_by_hand_by_two_managers_and_a_proposal_can_be_withdrawn(
     assert after["meter_cents"] - before["meter_cents"] == 12_345
     found = api.get("/adjustments")
     assert found["proposals"] == []
-    told = found["approved"][0]
-    assert (told["by"], told["proposed_by"], told["amount_cents"], told["reason"]) == (
+    approved = found["approved"][0]
+    assert (approved["by"], approved["proposed_by"], approved["amount_cents"], approved["reason"]) == (
         "manager2",
         "manager1",
         12_345,
         "count",
     )
-    wish = {**wish, "source": "reserve", "amount_cents": 10**12}
-    assert api.refused("/adjustments", wish) == (409, "insufficient")
+    body = {**body, "source": "reserve", "amount_cents": 10**12}
+    assert api.refused("/adjustments", body) == (409, "insufficient")
 
 
-def test_a_jackpot_is_retired_by_two_managers_and_only_to_another_one_of_the_site(api):
-    wish = {"jackpot": "main", "heir": "main", "reason": "renovation"}
-    assert api.refused("/retirements", wish) == (409, "conflict")
-    assert api.refused("/retirements", {**wish, "heir": "next"}) == (404, "unknown_jackpot")
+def test_a_jackpot_can_only_be_retired_to_another_jackpot_of_the_site(api):
+    body = {"jackpot": "main", "heir": "main", "reason": "renovation"}
+    assert api.refused("/retirements", body) == (409, "conflict")
+    assert api.refused("/retirements", {**body, "heir": "next"}) == (404, "unknown_jackpot")
     assert api.get("/retirements") == {"jackpot": "main", "retired": False, "proposals": []}
 
 
-def test_tables_come_and_go(api):
+def test_a_table_is_linked_unlinked_and_linked_again(api):
     body = {"table": "t7", "boxes": 5}
     assert api.refused("/tables", body, "supervisor") == (403, "forbidden")
     assert api.post("/tables", body) == {"table": "t7", "jackpot": "main"}
@@ -228,7 +228,7 @@ def test_tables_come_and_go(api):
     api.post(f"/rounds/t7/{number}/void", {"reason": "moved"})
     assert api.post("/tables/t7/unlink", {"reason": "moved"}) == {"table": "t7", "removed": True}
     assert "t7" not in [t["table"] for t in api.get("/tables")]
-    assert api.ask("GET", "/tables/t7").status_code == 404
+    assert api.request("GET", "/tables/t7").status_code == 404
     assert api.get(f"/rounds/t7/{number}")["outcome"] == "void"  # its history stays
     assert api.refused("/tables/t7/resume", {}) == (404, "unknown_table")
     assert api.refused("/tables/t7/resume", {}, key="a key") == (404, "unknown_table")
@@ -236,14 +236,14 @@ def test_tables_come_and_go(api):
     assert api.refused("/tables/none/unlink", {"reason": "x"}) == (404, "unknown_table")
 
 
-def test_a_repeat_is_answered_as_the_first_was_also_after_its_table_has_left(api):
-    """Acts of the last round, and of one before it; the second time nobody knows any more that they were first."""
+def test_a_repeat_gets_the_first_answer_also_after_its_table_was_unlinked(api):
+    """Acts of the last round are in the state; those of the round before it are only in the store."""
     api.post("/tables", {"table": "t8"})
-    asked = {}
+    acts = {}
 
     def act(path, body=None):
-        asked[path] = body, api.post(path, body, key=f"once {path}")
-        return asked[path][1]
+        acts[path] = body, api.post(path, body, key=f"once {path}")
+        return acts[path][1]
 
     for number in (1, 2):
         assert api.open("t8", 1) == number
@@ -252,7 +252,7 @@ def test_a_repeat_is_answered_as_the_first_was_also_after_its_table_has_left(api
         assert len(act(f"/rounds/t8/{number}/settle")["payouts"]) == 1
     api.post("/tables/t8/unlink", {"reason": "moved"})
     seq = api.get("/jackpots/main")["seq"]
-    for path, (body, first) in asked.items():
+    for path, (body, first) in acts.items():
         assert api.post(path, body, key=f"once {path}") == first
     assert api.get("/jackpots/main")["seq"] == seq
     changed = {"box": 1, "cards": ROYAL}
@@ -260,13 +260,13 @@ def test_a_repeat_is_answered_as_the_first_was_also_after_its_table_has_left(api
     assert refused == (409, "command_id_reused")
 
 
-def test_a_text_that_says_nothing_is_no_reason(api):
+def test_a_blank_reason_is_refused(api):
     for path in ("/configs/main/1/withdraw", "/rounds/t1/1/void", "/operators/sue/revoke", "/tables/t1/unlink"):
         answer = api.act(path, {"reason": "  "})
         assert (answer.status_code, problem(answer)["code"]) == (422, "malformed"), path
 
 
-def test_all_of_it_verifies(api):
+def test_the_trail_of_all_these_acts_verifies(api):
     found = api.get("/audit/verify")
     assert found["ok"], found
     assert {row["chain"] for row in found["chains"]} == {"main", "site"}

@@ -9,7 +9,7 @@ from playwright.sync_api import TimeoutError  # noqa: A004 - the browser's own
 
 from jackpot.core.events import EventType
 from jackpot.core.site.events import SiteEventType
-from jackpot.web.api.audit import ToldEvent
+from jackpot.web.api.audit import AuditEvent
 from jackpot.web.console.sentences import _SENTENCES, event_name, sentence
 from jackpot.web.formatting import money, signed_money
 from tests.support.browser import serious_findings, wait_for
@@ -517,7 +517,7 @@ def test_an_adjustment_is_proposed_in_dollars_approved_and_another_withdrawn(sta
     assert staged.get("jackpots")[0]["meter_cents"] == before + 123_456
     second.locator("#adjusted").get_by_text("$1,234.56").wait_for()
     (withdrawn,) = staged.get("audit?type=proposal_withdrawn")["rows"]
-    assert sentence(ToldEvent(**withdrawn)).endswith("withdrawn: Typed wrongly.")
+    assert sentence(AuditEvent(**withdrawn)).endswith("withdrawn: Typed wrongly.")
 
 
 def test_a_form_says_what_is_wrong_and_what_is_not_reached(look, forgiven):
@@ -747,11 +747,11 @@ def test_every_event_has_a_sentence(staged):
     told = {}
     for chain in ("main", "site"):
         for row in staged.get(f"audit?chain={chain}&limit=1000")["rows"]:
-            told[row["type"]] = sentence(ToldEvent(**row))
+            told[row["type"]] = sentence(AuditEvent(**row))
     by_name = {kind: text for kind, text in told.items() if text == f"{event_name(kind)}."}
     assert by_name == {}, "an event that is told by its type alone"
     assert len(told) >= 20
-    strange = ToldEvent(
+    strange = AuditEvent(
         chain="main", seq=1, at="", actor="pad", type="wager_accepted", table_id=None, round=None, data="{}",
         transfers="[]", hash="",
     )  # fmt: skip

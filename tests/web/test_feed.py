@@ -1,22 +1,24 @@
-"""The feed of a running daemon: what it says first, what it says later, to how many, and how it ends."""
+"""The feed of a running daemon: first events, changes, limits on subscribers, and its end."""
 
 import asyncio
 import contextlib
 import itertools
 import json
+import selectors
 import socket
 import time
 import urllib.error
 import urllib.request
+from types import SimpleNamespace
 
 import pytest
 
 from jackpot.identity import software_version
 from jackpot.web import sse
-from jackpot.web.sse import MAX_CONSOLES, MAX_DISPLAYS, MAX_OF_ONE_ADDRESS, Feed
+from jackpot.web.sse import MAX_CONSOLES, MAX_DISPLAYS, MAX_DISPLAYS_PER_ADDRESS, FeedSubscriber, SseFeed
 from tests.support import postgres
-from tests.support.daemon import mosquitto, wait_until
-from tests.support.feed_client import JackpotView, Listener
+from tests.support.daemon import LIMIT_SECONDS, mosquitto, wait_until
+from tests.support.feed_client import FixedView, Listener
 
 ROYAL = ["As", "Ks", "Qs", "Js", "Ts"]
 STRAIGHT_FLUSH = ["9h", "8h", "7h", "6h", "5h"]
@@ -24,20 +26,20 @@ STRAIGHT_FLUSH = ["9h", "8h", "7h", "6h", "5h"]
 
 @pytest.fixture
 def listen():
-    """Makes listeners, and ends them."""
-    made = []
+    """Return a function that subscribes to a feed; its listeners are closed at the end."""
+    listeners = []
 
-    def make(site, **options):
-        made.append(Listener(site.http, **options))
-        return made[-1]
+    def subscribe(site, **options):
+        listeners.append(Listener(site.http, **options))
+        return listeners[-1]
 
-    yield make
-    for listener in made:
+    yield subscribe
+    for listener in listeners:
         listener.close()
 
 
 def settled(client, table, number, box, cards):
-    """Play a round with one wager, to its settlement."""
+    """Play a round with one wager to its settlement; return the payouts."""
     client.command(table, f"o{number}", "open_round")
     client.wager(table, box, f"w{number}", number)
     client.command(table, f"c{number}", "close_wagers", round=number)
@@ -46,9 +48,9 @@ def settled(client, table, number, box, cards):
 
 
 def plain_get(site, path):
-    """(status, headers, body) of a request."""
+    """Return (status, headers, body) of a request; no body for a feed."""
     try:
-        with urllib.request.urlopen(f"http://127.0.0.1:{site.http}{path}", timeout=20) as reply:
+        with urllib.request.urlopen(f"http://127.0.0.1:{site.http}{path}", timeout=LIMIT_SECONDS) as reply:
             is_endless = reply.headers.get_content_type() == "text/event-stream"
             return reply.status, reply.headers, b"" if is_endless else reply.read()
     except urllib.error.HTTPError as error:
@@ -56,15 +58,15 @@ def plain_get(site, path):
             return error.code, error.headers, error.read()
 
 
-def test_a_subscriber_hears_everything_first_and_then_what_changes_and_nothing_twice(floor, listen):
+def test_a_subscriber_gets_all_fragments_first_then_only_changes(floor, listen):
     site, client = floor
     listener = listen(site)
     assert listener.response.headers["Content-Type"].startswith("text/event-stream")
     assert listener.wait("hello").body["version"] == software_version()
     meter = listener.wait("meter").body
-    on_the_wire = client.wait("jackpots/main/meter")
-    assert {key: meter[key] for key in on_the_wire if key != "as_of"} == {
-        key: on_the_wire[key] for key in on_the_wire if key != "as_of"
+    published = client.wait("jackpots/main/meter")
+    assert {key: meter[key] for key in published if key != "as_of"} == {
+        key: published[key] for key in published if key != "as_of"
     }
     assert (meter["fall"], meter["unavailable"]) == (None, None)
     assert listener.wait("wins").body == []
@@ -76,30 +78,29 @@ def test_a_subscriber_hears_everything_first_and_then_what_changes_and_nothing_t
     answered = time.monotonic()
     changed = listener.wait("meter", lambda m: m["amount_cents"] == 1_000_980)
     assert changed.at - answered < 2
-    versions = [int(said.id.partition("-")[2]) for said in listener.all if said.id]
+    versions = [int(event.id.partition("-")[2]) for event in listener.all if event.id]
     assert versions == sorted(set(versions))
-    assert {said.kind for said in listener.all[4:]} == {"meter"}
+    assert {event.kind for event in listener.all[4:]} == {"meter"}
 
 
-def test_whoever_comes_again_hears_only_what_it_missed_and_after_a_restart_everything(floor, listen):
+def test_a_subscriber_that_reconnects_gets_the_missed_changes_and_after_a_restart_everything(floor, listen):
     site, client = floor
     first = listen(site)
     last = [first.wait(kind) for kind in ("meter", "wins", "prizes")]
-    seen = max(last, key=lambda said: int(said.id.partition("-")[2])).id
+    seen = max(last, key=lambda event: int(event.id.partition("-")[2])).id
     first.close()
     settled(client, "t1", 1, 3, ["Kh", "Jh", "4h", "3h", "2h"])
     again = listen(site, last_event_id=seen)
     assert again.wait("wins").body[0]["hand_name"] == "Flush"
     again.wait("meter")
-    assert [said for said in again.all if said.kind == "prizes"] == []
+    assert [event for event in again.all if event.kind == "prizes"] == []
     site.stop()
     site.start()
-    anew = listen(site, last_event_id=again.all[-1].id)
-    assert anew.wait("prizes")
-    assert listen(site, last_event_id="x" * 90).wait("prizes")
+    listen(site, last_event_id=again.all[-1].id).wait("prizes")
+    listen(site, last_event_id="x" * 90).wait("prizes")
 
 
-def test_in_silence_a_heartbeat_comes_at_least_every_five_seconds(floor, listen):
+def test_without_changes_a_heartbeat_comes_at_least_every_five_seconds(floor, listen):
     site, _ = floor
     listener = listen(site)
     listener.wait("prizes")
@@ -108,13 +109,13 @@ def test_in_silence_a_heartbeat_comes_at_least_every_five_seconds(floor, listen)
     assert max(later.at - earlier.at for earlier, later in itertools.pairwise(listener.all)) <= 5
 
 
-def test_the_reason_of_the_last_fall_comes_with_the_meter_also_after_a_restart(floor, listen):
+def test_the_meter_shows_the_reason_of_its_last_fall_also_after_a_restart(floor, listen):
     site, client = floor
     listener = listen(site)
 
     def fall(reason):
-        told = listener.wait("meter", lambda m: m["fall"] and m["fall"]["reason"] == reason).body
-        event = site.events()[told["fall"]["seq"] - 1]
+        meter = listener.wait("meter", lambda m: m["fall"] and m["fall"]["reason"] == reason).body
+        event = site.events()[meter["fall"]["seq"] - 1]
         assert any(transfer.source == "jackpot" for transfer in event.transfers)
         return event.type.value
 
@@ -144,7 +145,7 @@ def test_the_reason_of_the_last_fall_comes_with_the_meter_also_after_a_restart(f
     assert listener.all[1].body["amount_cents"] == site.answer("pools")[0]["meter_cents"]
 
 
-def test_wins_come_with_their_status_and_are_known_after_a_restart(floor, listen):
+def test_wins_show_their_status_and_are_known_after_a_restart(floor, listen):
     site, client = floor
     listener = listen(site)
     settled(client, "t1", 1, 3, ROYAL)
@@ -172,7 +173,7 @@ def test_the_meter_is_unavailable_while_all_tables_are_suspended(floor, listen):
     assert listener.wait("meter", lambda m: m["unavailable"] is None).body["state"] == "live"
 
 
-def test_the_meter_is_unavailable_while_the_broker_is_away(tmp_path, new_site, listen):
+def test_the_meter_is_unavailable_while_the_broker_is_down(tmp_path, new_site, listen):
     running = mosquitto(tmp_path)
     port = running.__enter__()
     try:
@@ -208,7 +209,7 @@ def test_the_meter_is_unavailable_while_the_store_fails(mosquitto_port, new_site
         assert site.stop() == 0
 
 
-def test_a_jackpot_that_is_not_there_is_a_problem_on_the_feed_and_a_page_for_people(floor):
+def test_an_unknown_jackpot_is_a_problem_on_the_feed_and_a_page_on_the_display(floor):
     site, _ = floor
     status, headers, body = plain_get(site, "/display/nothing/feed")
     assert (status, headers["Content-Type"]) == (404, "application/problem+json")
@@ -218,10 +219,10 @@ def test_a_jackpot_that_is_not_there_is_a_problem_on_the_feed_and_a_page_for_peo
     assert b"&lt;b&gt;nothing" in body
 
 
-def test_every_answer_says_what_a_page_may_load_and_what_may_be_kept(floor, listen):
+def test_every_response_has_its_content_policy_and_caching_headers(floor, listen):
     site, _ = floor
-    kept = {"/display/main": "no-store", "/api/v1/nothing": "no-store", "/static/display.js": "no-cache"}
-    answers = {path: plain_get(site, path)[1] for path in kept}
+    caching = {"/display/main": "no-store", "/api/v1/nothing": "no-store", "/static/display.js": "no-cache"}
+    answers = {path: plain_get(site, path)[1] for path in caching}
     answers["/display/main/feed"] = listen(site).response.headers
     for path, headers in answers.items():
         policy = headers["Content-Security-Policy"]
@@ -232,31 +233,31 @@ def test_every_answer_says_what_a_page_may_load_and_what_may_be_kept(floor, list
         assert "unsafe" not in policy
         assert headers["X-Content-Type-Options"] == "nosniff"
         assert headers["Referrer-Policy"] == "same-origin"
-        assert headers["Cache-Control"] == kept.get(path, "no-store")
+        assert headers["Cache-Control"] == caching.get(path, "no-store")
 
 
 class Crowd:
-    """Connections that are fed, from any address of this machine, as displays or as consoles."""
+    """Subscribers from any address of this machine, as displays or as consoles."""
 
     def __init__(self, site):
-        self.site, self.taken = site, []
+        self.site, self.connections = site, []
 
     def display(self, address="127.0.0.1"):
-        """The status that one more display at this address is answered."""
-        return self._ask("/display/main/feed", "", address)
+        """Subscribe one more display at this address; return the status."""
+        return self._subscribe("/display/main/feed", "", address)
 
     def console(self):
-        """The status that one more console is answered."""
-        return self._ask("/console/feed", f"Authorization: Bearer {self.site.tokens[0]}\r\n", "127.0.0.1")
+        """Subscribe one more console; return the status."""
+        return self._subscribe("/console/feed", f"Authorization: Bearer {self.site.tokens[0]}\r\n", "127.0.0.1")
 
-    def _ask(self, path, header, address):
-        connection = socket.create_connection(("127.0.0.1", self.site.http), 20, (address, 0))
-        self.taken.append(connection)
+    def _subscribe(self, path, header, address):
+        connection = socket.create_connection(("127.0.0.1", self.site.http), LIMIT_SECONDS, (address, 0))
+        self.connections.append(connection)
         connection.sendall(f"GET {path} HTTP/1.1\r\nHost: x\r\n{header}\r\n".encode())
         return int(connection.recv(12)[-3:])
 
     def close(self):
-        for connection in self.taken:
+        for connection in self.connections:
             connection.close()
 
 
@@ -267,44 +268,44 @@ def crowd(floor):
     made.close()
 
 
-def fed(site):
+def subscribers(site):
     return {kind: site.metric(f'jackpot_feed_subscribers{{kind="{kind}"}}') for kind in ("display", "console")}
 
 
-def test_displays_are_bounded_refused_beyond_counted_and_forgotten_when_they_go(floor, crowd):
+def test_the_number_of_displays_is_limited_in_all_and_per_address(floor, crowd):
     site, _ = floor
-    for _ in range(MAX_OF_ONE_ADDRESS):
+    for _ in range(MAX_DISPLAYS_PER_ADDRESS):
         assert crowd.display() == 200
-    assert crowd.display() == 503  # an address that takes too much leaves others a place
-    for _ in range(MAX_DISPLAYS - MAX_OF_ONE_ADDRESS):
+    assert crowd.display() == 503  # other addresses still have places
+    for _ in range(MAX_DISPLAYS - MAX_DISPLAYS_PER_ADDRESS):
         assert crowd.display("127.0.0.2") == 200
-    assert fed(site) == {"display": MAX_DISPLAYS, "console": 0}
+    assert subscribers(site) == {"display": MAX_DISPLAYS, "console": 0}
     assert crowd.display("127.0.0.3") == 503
     status, headers, body = plain_get(site, "/display/main/feed")
     assert (status, headers["Content-Type"]) == (503, "application/problem+json")
     assert int(headers["Retry-After"]) > 0
     assert json.loads(body)["code"] == "too_many_subscribers"
     assert site.metric('jackpot_feed_refused_total{kind="display"}') == 3
-    crowd.taken[0].close()
-    wait_until(lambda: fed(site)["display"] == MAX_DISPLAYS - 1, "the loss of one")
+    crowd.connections[0].close()
+    wait_until(lambda: subscribers(site)["display"] == MAX_DISPLAYS - 1, "the end of one")
     assert crowd.display() == 200
     crowd.close()
-    wait_until(lambda: site.metric("jackpot_feed_subscribers") == 0, "the loss of all")
+    wait_until(lambda: site.metric("jackpot_feed_subscribers") == 0, "the end of all")
     assert site.stop() == 0
     assert "Traceback" not in site.log
 
 
-def test_however_many_displays_there_are_whoever_has_signed_in_is_fed(floor, crowd):
+def test_consoles_have_places_that_displays_cannot_take(floor, crowd):
     site, _ = floor
     displays = [crowd.display(f"127.0.0.{2 + n % 2}") for n in range(MAX_DISPLAYS + 10)]
     assert displays == [200] * MAX_DISPLAYS + [503] * 10
     assert [crowd.console() for _ in range(MAX_CONSOLES)] == [200] * MAX_CONSOLES
     assert crowd.console() == 503
-    assert fed(site) == {"display": MAX_DISPLAYS, "console": MAX_CONSOLES}
+    assert subscribers(site) == {"display": MAX_DISPLAYS, "console": MAX_CONSOLES}
     assert site.metric('jackpot_feed_refused_total{kind="console"}') == 1
 
 
-def test_a_stop_takes_less_than_two_seconds_with_fifty_streams_open_and_each_hears_goodbye(floor, listen):
+def test_a_stop_ends_fifty_open_streams_within_two_seconds(floor, listen):
     site, _ = floor
     listeners = [listen(site) for _ in range(50)]
     for listener in listeners:
@@ -322,33 +323,56 @@ async def never(*_args):
     await asyncio.Event().wait()
 
 
-@pytest.mark.parametrize("pace", [0.05, 0.25, 0.3])
-def test_who_looks_seldom_hears_a_heartbeat_all_the_same(monkeypatch, pace):
-    """Where many are fed, each looks less often: silence must not grow with it."""
-    monkeypatch.setattr(sse, "HEARTBEAT_SECONDS", 0.4)
-    monkeypatch.setattr(Feed, "pace_seconds", pace)
+class _SkippingSelector(selectors.DefaultSelector):
+    """A selector that does not wait: it moves a virtual clock forward by the time it would have waited."""
 
-    async def run():
-        said_at = []
+    now = 0.0
 
+    def select(self, timeout=None):
+        self.now += timeout or 0.0
+        return super().select(0)
+
+
+class _VirtualLoop(asyncio.SelectorEventLoop):
+    """An event loop in virtual time: hours pass in an instant, exactly."""
+
+    def __init__(self):
+        self.clock = _SkippingSelector()
+        super().__init__(self.clock)
+
+    def time(self):
+        return self.clock.now
+
+
+@pytest.mark.parametrize("others", [0, 100, 200, MAX_DISPLAYS])
+def test_the_time_between_heartbeats_does_not_grow_with_the_number_of_subscribers(monkeypatch, others):
+    """With many subscribers each polls less often, but a heartbeat must not come later for that."""
+    sent_at = []
+
+    async def run(loop):
         async def send(message):
-            said_at.append(time.monotonic())
+            sent_at.append(loop.time())
 
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(2):
-                await Feed("1").stream(JackpotView(), ("meter",), None)({"type": "http"}, never, send)
-        return [later - sooner for sooner, later in itertools.pairwise(said_at)]
+        feed = SseFeed("1")
+        with contextlib.suppress(TimeoutError), contextlib.ExitStack() as subscriptions:
+            for _ in range(others):
+                subscriptions.enter_context(feed.subscription(FeedSubscriber("10.0.0.7", signed_in=True)))
+            async with asyncio.timeout(600):
+                await feed.stream(FixedView(), ("meter",), None)({"type": "http"}, never, send)
 
-    silences = asyncio.run(run())
-    assert len(silences) > 3
-    assert max(silences) < 0.5, silences
+    with asyncio.Runner(loop_factory=_VirtualLoop) as runner:
+        monkeypatch.setattr(sse, "time", SimpleNamespace(monotonic=runner.get_loop().time))
+        runner.run(run(runner.get_loop()))
+    silences = [later - sooner for sooner, later in itertools.pairwise(sent_at)]
+    assert len(silences) > 100
+    assert max(silences) <= sse.HEARTBEAT_SECONDS
 
 
-def test_a_subscriber_that_takes_nothing_in_is_given_up(monkeypatch):
-    monkeypatch.setattr(sse, "STUCK_SECONDS", 0.1)
+def test_a_stream_that_is_not_read_is_ended(monkeypatch):
+    monkeypatch.setattr(sse, "SEND_SECONDS", 0.1)
 
     async def run():
-        stream = Feed("1").stream(JackpotView(b"news"), ("meter",), None)
+        stream = SseFeed("1").stream(FixedView(b"change"), ("meter",), None)
         started = []
 
         async def send(message):
@@ -356,7 +380,7 @@ def test_a_subscriber_that_takes_nothing_in_is_given_up(monkeypatch):
                 await never()
             started.append(message)
 
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(LIMIT_SECONDS):
             await stream({"type": "http"}, never, send)
         return started
 

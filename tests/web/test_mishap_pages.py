@@ -22,7 +22,7 @@ from jackpot.web.startup import StartupRouter
 class Authenticator:
     """Lets a supervisor in."""
 
-    async def admit(self, _request):
+    async def authenticate(self, _request):
         return Caller(Operator("sue", Role.SUPERVISOR, "hash"), "127.0.0.1")
 
 
@@ -39,7 +39,7 @@ class Broken:
 def application(floor):
     """A site of three paths, each with a mishap of its own."""
     app = FastAPI(version="1")
-    app.state.services, app.state.authenticator, app.state.live = floor, Authenticator(), None
+    app.state.services, app.state.authenticator, app.state.live_view = floor, Authenticator(), None
     error_pages.install(app)
 
     @app.get("/forbidden")

@@ -1,4 +1,4 @@
-"""Whatever goes wrong is told as a problem document, with the status and the headers that HTTP has for it."""
+"""Every failure is a problem document with the proper HTTP status and headers."""
 
 import socket
 import sqlite3
@@ -8,6 +8,7 @@ import pytest
 
 from jackpot.web.api_guard import MAX_BYTES
 from tests.support.api_client import FLUSH, problem
+from tests.support.daemon import LIMIT_SECONDS
 
 
 @pytest.mark.parametrize("path", ["/nothing", "/api/v1/nothing", "/api/v1/rounds/t1", "/docs", "/redoc", "/.git"])
@@ -27,8 +28,8 @@ def test_an_unknown_path_is_not_found(api, path):
         ("OPTIONS", "/tables", "GET, POST"),
     ],
 )
-def test_a_wrong_method_is_told_the_right_ones(api, method, path, allowed):
-    answer = api.ask(method, path)
+def test_a_wrong_method_gets_the_allowed_methods(api, method, path, allowed):
+    answer = api.request(method, path)
     assert (answer.status_code, problem(answer)["code"]) == (405, "method_not_allowed")
     assert answer.headers["Allow"] == allowed
 
@@ -39,8 +40,8 @@ def test_a_wrong_method_is_told_the_right_ones(api, method, path, allowed):
      "/rounds/t1/999", "/rounds?jackpot=none", "/audit?chain=none", "/configs?jackpot=none",
      "/audit/verify?chain=none", "/reports/daily?day=9999-12-31"],
 )  # fmt: skip
-def test_what_is_not_there_is_not_found(api, path):
-    answer = api.ask("GET", path)
+def test_unknown_ids_are_not_found(api, path):
+    answer = api.request("GET", path)
     assert answer.status_code == 404
     problem(answer)
 
@@ -55,8 +56,8 @@ def test_what_is_not_there_is_not_found(api, path):
      "/reports/daily?day=%D9%A2%D9%A0%D9%A2%D9%A6-01-05", "/reports/daily?day=2026-01-05%0A",
      "/audit?until=9999-12-31T23:59:59-12:00", "/wins?status=lost", "/audit?actor=%00", "/jackpots/a%2Fb%00"],
 )  # fmt: skip
-def test_what_cannot_be_read_is_told_where_it_is_wrong(api, path):
-    answer = api.ask("GET", path)
+def test_invalid_parameters_are_refused(api, path):
+    answer = api.request("GET", path)
     assert answer.status_code in (404, 422)
     problem(answer)
 
@@ -66,7 +67,7 @@ def test_what_cannot_be_read_is_told_where_it_is_wrong(api, path):
     [b"", b"{", b"[]", b"null", b'{"note": 3}', b'{"note": "x", "more": 1}', b"\xff\xfe", b"[" * 60_000,
      b'{"note": "a\\u0000b"}', b'{"note": "half \\ud800 of a pair"}'],
 )  # fmt: skip
-def test_a_body_that_is_not_what_the_act_takes_is_refused(api, body):
+def test_an_invalid_body_is_refused(api, body):
     headers = {"Content-Type": "application/json"}
     answer = api.client(api.tokens["manager"]).post("/api/v1/tables/t1/resume", content=body, headers=headers)
     assert answer.status_code == 422
@@ -74,14 +75,14 @@ def test_a_body_that_is_not_what_the_act_takes_is_refused(api, body):
 
 
 @pytest.mark.parametrize("kind", ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data", ""])
-def test_what_is_not_json_is_an_unsupported_media_type(api, kind):
+def test_a_body_that_is_not_json_is_an_unsupported_media_type(api, kind):
     answer = api.client(api.tokens["manager"]).post(
         "/api/v1/tables/t1/resume", content=b'{"note": ""}', headers={"Content-Type": kind}
     )
     assert (answer.status_code, problem(answer)["code"]) == (415, "unsupported_media_type")
 
 
-def test_a_body_that_is_too_large_is_refused_whether_it_says_so_or_not(api):
+def test_a_body_that_is_too_large_is_refused_with_and_without_content_length(api):
     headers = {"Content-Type": "application/json"}
     client = api.client(api.tokens["manager"])
     for content in (b"x" * (MAX_BYTES + 1), iter([b"x" * 10_000] * 20)):
@@ -89,40 +90,40 @@ def test_a_body_that_is_too_large_is_refused_whether_it_says_so_or_not(api):
         assert (answer.status_code, problem(answer)["code"]) == (413, "too_large")
 
 
-def test_a_body_that_never_comes_is_not_waited_for_for_ever(api):
+def test_a_body_that_does_not_arrive_is_refused_after_a_time_limit(api):
     head = (
         "POST /api/v1/tables/t1/resume HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
         f"Authorization: Bearer {api.tokens['manager']}\r\nContent-Length: 100\r\n\r\n{{"
     )
     with socket.create_connection(("127.0.0.1", api.site.http)) as slow:
         slow.sendall(head.encode())
-        slow.settimeout(20)
+        slow.settimeout(LIMIT_SECONDS)
         assert slow.recv(4096).startswith(b"HTTP/1.1 408 ")
 
 
-def test_what_nobody_foresaw_is_told_logged_and_counted(own_api):
+def test_an_unexpected_failure_is_answered_logged_and_counted(own_api):
     own_api.settle("t1", own_api.play("t1", {3: FLUSH}))
     with closing(sqlite3.connect(own_api.site.database.removeprefix("sqlite:///"), isolation_level=None)) as store:
         store.execute("UPDATE payouts SET status = 'odd'")
     errors = 'jackpot_errors_total{jackpot="site",part="web"}'
     assert own_api.site.metric(errors) == 0
-    answer = own_api.ask("GET", "/wins")
+    answer = own_api.request("GET", "/wins")
     assert (answer.status_code, problem(answer)["code"]) == (500, "internal")
     assert own_api.site.metric(errors) == 1
     assert '"request failed"' in own_api.site.log
 
 
-def test_answers_of_the_api_are_kept_by_nobody(api):
+def test_responses_of_the_api_are_not_cached(api):
     for path in ("/api/v1/jackpots", "/api/v1/nothing", "/openapi.json"):
         assert api.client(api.tokens["auditor"]).get(path).headers["Cache-Control"] == "no-store"
 
 
-def test_a_conflict_says_what_the_state_is(api):
+def test_a_conflict_names_the_present_state(api):
     answer = api.act("/rounds/t1/7/confirm")
     assert (answer.status_code, problem(answer)["code"]) == (409, "wrong_round")
     assert "has not played a round yet" in answer.json()["detail"]
 
 
-def test_the_daemon_has_said_nothing_of_it(api):
+def test_refused_requests_log_no_error(api):
     assert '"level": "error"' not in api.site.log
     assert "Traceback" not in api.site.log

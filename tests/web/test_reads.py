@@ -1,4 +1,4 @@
-"""What is read over HTTP is what the command line reads, and what the ledger says."""
+"""Reads over HTTP agree with the command line and with the ledger."""
 
 import csv
 import io
@@ -13,15 +13,22 @@ from tests.support.daemon import wait_until
 
 @pytest.fixture(scope="module")
 def played(api):
-    """A site where something happened: rounds played, void, pending; an adjustment; a message nobody can read."""
+    """A site with rounds played, void, pending and open, an adjustment, and a message that cannot be read."""
     for table in ("t1", "t2", "t1"):
         api.settle(table, api.play(table, {2: FLUSH, 4: None}))
     number = api.open("t2", 1, 7)
     api.post(f"/rounds/t2/{number}/void", {"reason": "misdeal"}, "supervisor")
     pending = api.play("t1", {3: ROYAL, 5: FLUSH})
     api.settle("t1", pending)
-    wish = {"source": "reserve", "target": "jackpot", "amount_cents": 77, "reason": "count", "table": "t1", "round": 1}
-    proposal = api.post("/adjustments", wish)["proposal"]
+    body = {
+        "source": "reserve",
+        "target": "jackpot",
+        "amount_cents": 77,
+        "reason": "count",
+        "table": "t1",
+        "round": 1,
+    }
+    proposal = api.post("/adjustments", body)["proposal"]
     api.post(f"/adjustments/main/{proposal}/approve", role="second")
     api.floor.say("tables/t1/pads/3/status", {"state": "online"}, retain=True)
     api.floor.say("tables/t1/dealer/status", {"state": "online"}, retain=True)
@@ -52,8 +59,8 @@ def test_rounds_wins_and_events_are_those_of_the_command_line(played):
 
 def test_configurations_and_proposals_are_those_of_the_command_line(played):
     found = played.get("/configs")
-    told = [{k: v for k, v in row.items() if k != "solvency"} for row in found["versions"]]
-    assert told == played.site.answer("config", "show")
+    versions = [{k: v for k, v in row.items() if k != "solvency"} for row in found["versions"]]
+    assert versions == played.site.answer("config", "show")
     odds = played.site.answer("odds")
     for name, value in found["versions"][0]["solvency"].items():
         assert odds[name] == value
@@ -61,8 +68,8 @@ def test_configurations_and_proposals_are_those_of_the_command_line(played):
 
 def test_the_odds_are_those_of_the_command_line(played):
     found = played.get("/odds?meter_cents=25000000")
-    told = played.site.answer("odds", "--meter-cents", "25000000")
-    assert {name: found[name] for name in told} == told
+    odds = played.site.answer("odds", "--meter-cents", "25000000")
+    assert {name: found[name] for name in odds} == odds
     assert len(found["chart"]) == 51
     meters = [point["meter_cents"] for point in found["chart"]]
     assert meters[0] == 0
@@ -74,52 +81,52 @@ def test_the_odds_are_those_of_the_command_line(played):
     assert not found["reserve_starves"]
 
 
-def test_the_meter_is_the_message_of_the_wire(played):
-    asked = played.get("/jackpots/main/meter")
-    wait_until(lambda: played.floor.last("jackpots/main/meter")["seq"] == asked["seq"], "the newest meter")
-    heard = played.floor.last("jackpots/main/meter")
-    assert {**asked, "as_of": None} == {**heard, "as_of": None}
+def test_the_meter_is_the_message_published_over_mqtt(played):
+    meter = played.get("/jackpots/main/meter")
+    wait_until(lambda: played.floor.last("jackpots/main/meter")["seq"] == meter["seq"], "the newest meter")
+    published = played.floor.last("jackpots/main/meter")
+    assert {**meter, "as_of": None} == {**published, "as_of": None}
     one = played.get("/jackpots/main")
-    assert (one["meter_cents"], one["state"], one["seq"]) == (asked["amount_cents"], "live", asked["seq"])
+    assert (one["meter_cents"], one["state"], one["seq"]) == (meter["amount_cents"], "live", meter["seq"])
 
 
-def test_a_table_is_told_with_its_pads_and_its_state(played):
-    told = played.get("/tables/t1")
-    heard = played.floor.last("tables/t1/state")
-    assert {**told["state"], "seq": 0} == {**heard, "seq": 0}
-    assert (told["phase"], told["dealer_online"]) == ("pending", True)
-    assert {pad["box"]: pad["online"] for pad in told["pads"]} == {
+def test_a_table_is_shown_with_its_pads_and_its_published_state(played):
+    table = played.get("/tables/t1")
+    published = played.floor.last("tables/t1/state")
+    assert {**table["state"], "seq": 0} == {**published, "seq": 0}
+    assert (table["phase"], table["dealer_online"]) == ("pending", True)
+    assert {pad["box"]: pad["online"] for pad in table["pads"]} == {
         **dict.fromkeys(range(1, 8)),
         3: True,
     }
-    assert [pad["box"] for pad in told["pads"] if pad["lit"]] == [3, 5]
+    assert [pad["box"] for pad in table["pads"] if pad["lit"]] == [3, 5]
 
 
-def test_a_round_is_told_down_to_each_wager_declaration_prize_transfer_and_event(played):
-    told = played.get(f"/rounds/t1/{played.pending}")
-    assert (told["phase"], told["outcome"]) == ("pending", None)
-    assert [w["box"] for w in told["wagers"]] == [3, 5]
-    assert [(d["box"], d["cards"], d["hand"], d["by"], d["corrected"]) for d in told["declarations"]] == [
+def test_a_round_is_shown_with_each_wager_declaration_prize_transfer_and_event(played):
+    found = played.get(f"/rounds/t1/{played.pending}")
+    assert (found["phase"], found["outcome"]) == ("pending", None)
+    assert [w["box"] for w in found["wagers"]] == [3, 5]
+    assert [(d["box"], d["cards"], d["hand"], d["by"], d["corrected"]) for d in found["declarations"]] == [
         (3, ROYAL, "royal_flush", "dealer", False),
         (5, FLUSH, "flush", "dealer", False),
     ]
-    assert {(p["box"], p["status"]) for p in told["payouts"]} == {(3, "pending"), (5, "paid")}
-    events = told["events"]
+    assert {(p["box"], p["status"]) for p in found["payouts"]} == {(3, "pending"), (5, "paid")}
+    events = found["events"]
     assert [e["type"] for e in events] == [
         "round_opened", "wager_accepted", "wager_accepted", "wagers_closed", "hand_declared", "hand_declared",
         "round_settled",
     ]  # fmt: skip
-    moved = [[t["source"], t["target"], t["amount_cents"], t["kind"]] for t in told["transfers"]]
+    moved = [[t["source"], t["target"], t["amount_cents"], t["kind"]] for t in found["transfers"]]
     assert moved == [transfer for e in events for transfer in json.loads(e["transfers"])]
     assert sum(cents for source, _, cents, _ in moved if source == "players") == 400
 
 
-def test_a_round_tells_of_an_adjustment_that_came_later(played):
-    told = played.get("/rounds/t1/1")
-    assert [e["type"] for e in told["events"]][-2:] == ["adjustment_proposed", "adjustment_approved"]
-    assert told["transfers"][-1]["amount_cents"] == 77
-    assert "round_opened" in [e["type"] for e in told["events"]]
-    assert all(e["round"] == 1 for e in told["events"])
+def test_a_round_includes_a_later_adjustment(played):
+    found = played.get("/rounds/t1/1")
+    assert [e["type"] for e in found["events"]][-2:] == ["adjustment_proposed", "adjustment_approved"]
+    assert found["transfers"][-1]["amount_cents"] == 77
+    assert "round_opened" in [e["type"] for e in found["events"]]
+    assert all(e["round"] == 1 for e in found["events"])
 
 
 def test_a_pending_win_has_its_cards(played):
@@ -140,7 +147,7 @@ def test_rounds_are_found_by_table_and_outcome(played):
 
 
 @pytest.mark.parametrize("path", ["/rounds", "/audit", "/audit?chain=site", "/wins", "/audit/checkpoints?chain=site"])
-def test_long_lists_are_paged_by_key_to_their_end_and_nothing_is_told_twice(played, path):
+def test_long_lists_are_paged_to_their_end_without_gaps_or_repeats(played, path):
     joint = "&" if "?" in path else "?"
     whole, pages, before = played.get(f"{path}{joint}limit=1000")["rows"], [], ""
     while True:
@@ -170,22 +177,22 @@ def test_events_are_found_by_time_type_table_and_actor(played):
 
 
 def test_the_daily_report_is_that_of_the_command_line_in_json_and_csv(played):
-    told = played.get("/reports/daily")
-    assert told == played.site.answer("report", "daily")
-    assert all(row["ties"] for row in told)
-    by_format = played.ask("GET", "/reports/daily?format=csv", "auditor")
-    by_accept = played.ask("GET", "/reports/daily", "auditor", Accept="text/csv")
+    rows = played.get("/reports/daily")
+    assert rows == played.site.answer("report", "daily")
+    assert all(row["ties"] for row in rows)
+    by_format = played.request("GET", "/reports/daily?format=csv", "auditor")
+    by_accept = played.request("GET", "/reports/daily", "auditor", Accept="text/csv")
     assert by_format.text == by_accept.text == played.site.run("report", "daily", "--csv").out
     assert by_accept.headers["Content-Type"].startswith("text/csv")
-    rows = list(csv.DictReader(io.StringIO(by_format.text)))
-    assert [(row["pool"], int(row["closing_cents"])) for row in rows] == [
-        (row["pool"], row["closing_cents"]) for row in told
+    in_csv = list(csv.DictReader(io.StringIO(by_format.text)))
+    assert [(row["pool"], int(row["closing_cents"])) for row in in_csv] == [
+        (row["pool"], row["closing_cents"]) for row in rows
     ]
     old = played.get("/reports/daily?day=2020-02-29")
     assert {row["closing_cents"] for row in old} == {0}
 
 
-def test_the_history_ends_with_what_the_pools_hold_and_is_short(played):
+def test_the_history_ends_with_the_present_pools_and_has_at_most_300_points(played):
     for hours in (1, 24, 24 * 30, 24 * 298):
         found = played.get(f"/jackpots/main/history?hours={hours}")
         jackpot = played.get("/jackpots/main")
@@ -196,7 +203,7 @@ def test_the_history_ends_with_what_the_pools_hold_and_is_short(played):
     assert len(played.get("/jackpots/main/history")["points"]) > 200
 
 
-def test_devices_are_told_with_what_they_said_last(played):
+def test_devices_are_shown_with_their_last_status(played):
     (found,) = played.get("/devices")
     assert found == {
         "jackpot": "main",
@@ -206,14 +213,14 @@ def test_devices_are_told_with_what_they_said_last(played):
     }
 
 
-def test_what_could_not_be_read_is_kept_for_support(played):
+def test_an_unreadable_message_is_kept_in_the_quarantine(played):
     (kept,) = played.get("/quarantine", role="supervisor")
     assert kept["topic"].endswith("tables/t1/pads/6/wager")
     assert kept["payload"] == "\\xff no JSON"
     assert kept["problem"]
 
 
-def test_checkpoints_are_those_that_verification_counts(played):
+def test_verification_counts_every_checkpoint(played):
     counted = {row["chain"]: row["checkpoints"] for row in played.get("/audit/verify")["chains"]}
     for chain, number in counted.items():
         found = played.get(f"/audit/checkpoints?chain={chain}&limit=1000")["rows"]
@@ -229,12 +236,14 @@ def test_reading_writes_nothing(played):
 
 
 def test_one_verification_runs_at_a_time(played):
-    """Some ask at once: each gets the result, or is told that one is running; never two results of one moment."""
+    """Of several requests at once each gets the result, or a refusal because one is running."""
     answers = []
-    asking = [threading.Thread(target=lambda: answers.append(played.ask("GET", "/audit/verify"))) for _ in range(6)]
-    for thread in asking:
+    threads = [
+        threading.Thread(target=lambda: answers.append(played.request("GET", "/audit/verify"))) for _ in range(6)
+    ]
+    for thread in threads:
         thread.start()
-    for thread in asking:
+    for thread in threads:
         thread.join()
     codes = sorted(answer.status_code for answer in answers)
     assert set(codes) == {200, 409}

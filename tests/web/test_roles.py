@@ -1,4 +1,4 @@
-"""Every path, every role: what a role lacks is refused, and without a sign-in nothing answers."""
+"""Every path with every role: a lesser role is refused, and nothing is answered without authentication."""
 
 import json
 
@@ -7,7 +7,7 @@ import pytest
 from tests.support.api_client import ROLES, problem
 
 OPEN = {("POST", "/api/v1/session")}
-IDS = {"table": "t1", "number": "1", "jackpot": "main", "name": "nobody"}
+IDS = {"table": "t1", "number": "1", "jackpot": "main", "name": "unknown"}
 
 
 @pytest.fixture(scope="module")
@@ -32,7 +32,7 @@ def filled(path):
     return path.removeprefix("/api/v1")
 
 
-def test_every_path_says_which_role_it_needs_and_how_to_sign_in(document):
+def test_every_path_declares_its_role_and_its_security_schemes(document):
     for method, path, operation in operations(document):
         if (method, path) in OPEN:
             assert operation["security"] == []
@@ -43,7 +43,7 @@ def test_every_path_says_which_role_it_needs_and_how_to_sign_in(document):
     assert set(document["components"]["securitySchemes"]) == {"token", "session"}
 
 
-def test_the_roles_are_those_of_the_surface(document):
+def test_supervisors_act_at_tables_auditors_renew_their_token_and_read(document):
     acts = {(path, operation["x-role"]) for method, path, operation in operations(document) if "x-role" in operation
             and method == "POST"}  # fmt: skip
     supervisors = {path for path, role in acts if role == "supervisor"}
@@ -60,11 +60,11 @@ def test_the_roles_are_those_of_the_surface(document):
 
 
 @pytest.mark.parametrize("role", ROLES)
-def test_every_path_is_refused_for_each_role_that_lacks_it_and_none_for_one_that_has_it(api, document, role):
+def test_every_path_is_refused_to_lesser_roles_only(api, document, role):
     for method, path, operation in operations(document):
         if (method, path) in OPEN or method == "DELETE":
             continue
-        answer = api.ask(method, filled(path), role, {} if method == "POST" else None)
+        answer = api.request(method, filled(path), role, {} if method == "POST" else None)
         if ROLES.index(role) < ROLES.index(operation["x-role"]):
             assert (answer.status_code, problem(answer)["code"]) == (403, "forbidden"), (method, path)
             assert api.names[role] in answer.json()["detail"]
@@ -74,27 +74,27 @@ def test_every_path_is_refused_for_each_role_that_lacks_it_and_none_for_one_that
 
 
 @pytest.mark.parametrize("body", [b"{}", b"", b"no JSON", b"\xff"])
-def test_nothing_answers_without_a_sign_in(api, document, body):
-    with api.client() as nobody:
+def test_every_path_is_refused_without_authentication(api, document, body):
+    with api.client() as client:
         for method, path, _ in operations(document):
             if (method, path) in OPEN:
                 continue
             headers = {"Content-Type": "application/json"}
-            answer = nobody.request(method, f"/api/v1{filled(path)}", content=body, headers=headers)
+            answer = client.request(method, f"/api/v1{filled(path)}", content=body, headers=headers)
             assert (answer.status_code, problem(answer)["code"]) == (401, "unauthenticated"), (method, path)
             assert answer.headers["WWW-Authenticate"] == "Bearer"
         for path in ("/openapi.json", "/api/v1/nothing", "/api/", "/api/v1/rounds/t1"):
-            assert nobody.get(path).status_code == 401, path
+            assert client.get(path).status_code == 401, path
 
 
-def test_a_token_that_is_no_token_opens_nothing(api):
+def test_other_authorization_schemes_are_refused(api):
     for scheme in ("Basic bWF4Om1heA==", "Bearer", "Token abc"):
-        with api.client(Authorization=scheme) as nobody:
-            answer = nobody.get("/api/v1/jackpots")
+        with api.client(Authorization=scheme) as client:
+            answer = client.get("/api/v1/jackpots")
             assert (answer.status_code, problem(answer)["code"]) == (401, "unauthenticated"), scheme
 
 
-def test_the_refused_left_nothing_in_the_trail(api):
+def test_refused_requests_write_nothing_to_the_trail(api):
     refused = [e for e in api.get("/audit?limit=1000")["rows"] if e["actor"] in ("ada", "sue")]
     assert refused == []
     site = [e for e in api.get("/audit?chain=site&limit=1000")["rows"] if e["actor"] in ("ada", "sue")]

@@ -1,4 +1,4 @@
-"""No secret is in a log or in the store: not a token, not a session's id, not what its pages prove themselves with."""
+"""No secret is in a log or in the store: no token, no session id, no CSRF token, no idempotency key."""
 
 from pathlib import Path
 

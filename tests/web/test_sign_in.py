@@ -1,4 +1,4 @@
-"""Signing in from a browser: cookies, proof that a page is ours, ends, limits, and the entry log."""
+"""Signing in from a browser: cookies, CSRF protection, ends of sessions, limits, and entries in the trail."""
 
 import time
 
@@ -20,19 +20,19 @@ def browser(api):
 # The cookie.
 
 
-def test_a_session_is_a_cookie_that_no_script_reads_and_no_other_site_sends(browser):
+def test_the_session_cookie_is_http_only_and_same_site(browser):
     (cookie,) = browser.answer.headers.get_list("Set-Cookie")
     name, *flags = cookie.split("; ")
     assert name.startswith("jackpot-session=")
     assert set(flags) == {"HttpOnly", "SameSite=strict", "Path=/", "Max-Age=43200"}  # plain http on the machine itself
-    told = browser.answer.json()
-    assert (told["name"], told["role"], len(told["csrf"])) == ("sue", "supervisor", 43)
-    assert browser.get("/session").json()["csrf"] == told["csrf"]
+    session = browser.answer.json()
+    assert (session["name"], session["role"], len(session["csrf"])) == ("sue", "supervisor", 43)
+    assert browser.get("/session").json()["csrf"] == session["csrf"]
     assert browser.get("/jackpots").status_code == 200
 
 
 @pytest.mark.parametrize("host", ["casino.example", "10.0.0.7:8080", "casino.example:443"])
-def test_elsewhere_the_cookie_is_for_https_and_this_host_alone(api, host):
+def test_on_other_hosts_the_cookie_is_secure_and_bound_to_the_host(api, host):
     browser = Browser(api, api.tokens["supervisor"], host=host)
     (cookie,) = browser.answer.headers.get_list("Set-Cookie")
     name, *flags = cookie.split("; ")
@@ -53,10 +53,10 @@ def test_a_wrong_token_opens_no_session(api):
             assert client.post("/api/v1/session", json=body).status_code == 422
 
 
-# Proof that a page is ours.
+# CSRF protection.
 
 
-def test_an_act_needs_the_sessions_csrf_token_from_a_page_of_ours(api, browser):
+def test_an_act_needs_the_sessions_csrf_token_and_the_same_origin(api, browser):
     body = {"note": "again"}
     refused = (403, "csrf")
     assert code(browser.post("/tables/t1/resume", body, csrf=False)) == refused
@@ -77,43 +77,43 @@ def test_an_act_needs_the_sessions_csrf_token_from_a_page_of_ours(api, browser):
         assert code(browser.post("/tables/t1/resume", body, page=page)) == (409, "wrong_phase")
 
 
-def test_an_act_of_a_session_is_in_the_operators_name(api, browser):
+def test_an_act_by_a_session_is_recorded_in_the_operators_name(api, browser):
     api.floor.command("t2", unique("c"), "report_malfunction", equipment="pad 2", note="dark")
     assert browser.post("/tables/t2/resume", {"note": "a new pad"}).status_code == 200
     (event,) = api.get("/audit?limit=1&table=t2")["rows"]
     assert (event["type"], event["actor"]) == ("table_resumed", "sue")
 
 
-def test_a_session_has_its_operators_role_and_no_more(api):
+def test_a_session_has_its_operators_role(api):
     auditor = api.browser("auditor")
     assert auditor.get("/jackpots").status_code == 200
     assert code(auditor.post("/tables/t1/resume", {})) == (403, "forbidden")
     assert auditor.get("/quarantine").status_code == 200
 
 
-def test_another_sites_page_signs_nobody_in(api):
+def test_a_page_of_another_site_cannot_sign_in(api):
     with api.client() as client:
         for page in ({"Sec-Fetch-Site": "cross-site"}, {"Origin": "https://evil.example"}):
             body = {"token": api.tokens["supervisor"]}
             assert code(client.post("/api/v1/session", json=body, headers=page)) == (403, "foreign_page")
 
 
-def test_a_token_in_the_header_needs_no_proof_and_comes_before_a_cookie(api, browser):
+def test_a_token_in_the_header_needs_no_csrf_token_and_takes_precedence_over_a_cookie(api, browser):
     headers = {"Authorization": f"Bearer {api.tokens['auditor']}"}
     answer = browser.client.get("/api/v1/session", headers=headers)
     assert (answer.json()["name"], answer.json()["csrf"]) == ("ada", None)
 
 
-# Ends.
+# Ends of sessions.
 
 
-def test_whoever_signs_out_is_out(browser):
+def test_signing_out_ends_the_session_and_removes_the_cookie(browser):
     assert browser.sign_out().status_code == 204
     assert "jackpot-session" not in browser.client.cookies
     assert code(browser.get("/session")) == (401, "unauthenticated")
 
 
-def test_a_stolen_cookie_is_worth_nothing_after_the_sign_out(api, browser):
+def test_a_stolen_cookie_is_refused_after_the_sign_out(api, browser):
     stolen = dict(browser.client.cookies)
     browser.sign_out()
     with api.client() as thief:
@@ -121,13 +121,13 @@ def test_a_stolen_cookie_is_worth_nothing_after_the_sign_out(api, browser):
         assert code(thief.get("/api/v1/jackpots")) == (401, "session_ended")
 
 
-def test_signing_in_again_leaves_the_former_session(api, browser):
-    former = dict(browser.client.cookies)
+def test_signing_in_again_ends_the_previous_session(api, browser):
+    previous = dict(browser.client.cookies)
     body = {"token": api.tokens["manager"]}
-    again = browser.client.post("/api/v1/session", json=body, headers=browser.own_page)
+    again = browser.client.post("/api/v1/session", json=body, headers=browser.same_origin)
     assert again.json()["name"] == "manager1"
     with api.client() as other:
-        other.cookies.update(former)
+        other.cookies.update(previous)
         assert code(other.get("/api/v1/jackpots")) == (401, "session_ended")
 
 
@@ -142,14 +142,14 @@ def test_a_session_ends_at_once_with_its_operators_access(api, ending):
     assert code(browser.get("/jackpots")) == (401, "session_ended")
 
 
-def test_sessions_are_gone_after_a_restart(own_api):
+def test_a_restart_ends_all_sessions(own_api):
     browser = own_api.browser("supervisor")
     assert browser.get("/jackpots").status_code == 200
     own_api.restart()
     assert code(browser.get("/jackpots")) == (401, "session_ended")
 
 
-# The entry log.
+# Entries in the trail.
 
 
 def test_sign_ins_and_sign_outs_are_in_the_audit_trail(api):
@@ -164,7 +164,7 @@ def test_sign_ins_and_sign_outs_are_in_the_audit_trail(api):
 # Limits.
 
 
-def test_wrong_tokens_from_one_address_are_limited_and_told_to_the_entry_log_once(own_api):
+def test_wrong_tokens_from_one_address_are_limited_and_recorded_once_a_minute(own_api):
     api, address = own_api, "127.0.0.5"
     client = api.client(address=address)
     for _ in range(MAX_FAILURES):
@@ -174,31 +174,31 @@ def test_wrong_tokens_from_one_address_are_limited_and_told_to_the_entry_log_onc
     assert 1 <= int(answer.headers["Retry-After"]) <= 61
     wrong = {"Authorization": "Bearer wrong"}
     assert code(client.get("/api/v1/jackpots", headers=wrong)) == (429, "too_many_failures")
-    # Whoever has a right token, and whoever asks from elsewhere, is not kept out by others' mistakes.
+    # Valid tokens and other addresses are not limited.
     assert api.client(api.tokens["auditor"], address).get("/api/v1/jackpots").status_code == 200
     assert api.browser("supervisor", address=address).answer.status_code == 200
     assert api.browser("supervisor", address="127.0.0.6").answer.status_code == 200
     assert code(client.post("/api/v1/session", json={"token": "wrong"})) == (429, "too_many_failures")
-    told = wait_until(lambda: api.entries("sign_in_refused"), "the entry", 10)
+    recorded = wait_until(lambda: api.entries("sign_in_refused"), "the entry")
     for _ in range(200):
         client.post("/api/v1/session", json={"token": "wrong"})
     began = time.monotonic()
-    wait_until(lambda: time.monotonic() - began > 2.5, "some looks of the authenticator", 5)
-    assert api.entries("sign_in_refused") == told
-    ((kind, actor, data),) = told
+    wait_until(lambda: time.monotonic() - began > 2.5, "two rounds of the authenticator")
+    assert api.entries("sign_in_refused") == recorded
+    ((kind, actor, data),) = recorded
     assert (kind, actor, data["address"]) == ("sign_in_refused", "controller", address)
     assert 1 <= data["attempts"] <= 14
     assert api.site.stop() == 0
     assert api.site.verified()
 
 
-def test_wrong_bearer_tokens_count_as_much(own_api):
+def test_wrong_bearer_tokens_are_limited_like_sign_ins(own_api):
     client = own_api.client("wrong", address="127.0.0.7")
     statuses = [client.get("/api/v1/jackpots").status_code for _ in range(MAX_FAILURES + 2)]
     assert statuses == [401] * MAX_FAILURES + [429] * 2
 
 
-def test_nobody_fills_the_trail_by_signing_in_again_and_again(own_api):
+def test_sign_ins_of_one_operator_are_limited(own_api):
     client = own_api.client()
     body = {"token": own_api.tokens["auditor"]}
     answers = [client.post("/api/v1/session", json=body) for _ in range(MAX_SIGN_INS + 3)]
@@ -207,14 +207,14 @@ def test_nobody_fills_the_trail_by_signing_in_again_and_again(own_api):
     assert len(own_api.entries("signed_in")) == MAX_SIGN_INS
 
 
-def test_only_a_trusted_proxy_is_believed_about_who_asks(mosquitto_port, tmp_path_factory, own_api):
-    told = {"X-Forwarded-For": "203.0.113.9", "X-Forwarded-Proto": "https"}
-    client = own_api.client(address="127.0.0.8", **told)
+def test_forwarded_addresses_are_accepted_from_trusted_proxies_only(own_api):
+    forwarded = {"X-Forwarded-For": "203.0.113.9", "X-Forwarded-Proto": "https"}
+    client = own_api.client(address="127.0.0.8", **forwarded)
     client.post("/api/v1/session", json={"token": own_api.tokens["auditor"]})
     assert own_api.entries("signed_in")[0][2] == {"address": "127.0.0.8"}
     own_api.site.settings["trusted_proxies"] = "127.0.0.8"
     own_api.restart()
-    answer = own_api.client(address="127.0.0.8", **told).post(
+    answer = own_api.client(address="127.0.0.8", **forwarded).post(
         "/api/v1/session", json={"token": own_api.tokens["auditor"]}
     )
     assert answer.headers["Set-Cookie"].startswith("__Host-jackpot=")

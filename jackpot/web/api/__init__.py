@@ -1,1 +1,1 @@
-"""The HTTP API: each module has the paths of one subject, and each path says which role it needs."""
+"""The HTTP API: each module has the paths of one subject, and each path names the role it needs."""

@@ -1,4 +1,4 @@
-"""Money moved by hand, by two managers."""
+"""Adjustments: money moved by hand, proposed by one manager and approved by another."""
 
 from __future__ import annotations
 
@@ -14,11 +14,18 @@ from jackpot.core.events import EventType
 from jackpot.core.ledger import Account
 from jackpot.store import queries
 from jackpot.store.queries import EventFilter, Page
-from jackpot.web.api.permissions import At, Auditor, ByManager
-from jackpot.web.api.proposals import Proposed, ToldProposal, Withdrawal, Withdrawn, approve, told, withdraw
+from jackpot.web.api.permissions import Auditor, ByManager, Services
+from jackpot.web.api.proposals import (
+    NewProposal,
+    PendingProposal,
+    WithdrawalRequest,
+    WithdrawnProposal,
+    approve,
+    pending_proposals,
+    withdraw,
+)
 from jackpot.web.api.schemas import (
     WHOLE,
-    Body,
     Cents,
     Id,
     JackpotPath,
@@ -26,8 +33,9 @@ from jackpot.web.api.schemas import (
     Number,
     ProposalPath,
     ReasonText,
+    RequestModel,
+    ResponseModel,
     Time,
-    Told,
 )
 
 router = APIRouter(prefix="/api/v1", tags=["adjustments"])
@@ -35,8 +43,8 @@ router = APIRouter(prefix="/api/v1", tags=["adjustments"])
 APPROVED_SHOWN: Final = 50
 
 
-class Approved(Told):
-    """An adjustment that was made."""
+class ApprovedAdjustment(ResponseModel):
+    """An approved adjustment."""
 
     seq: int
     at: Time
@@ -50,16 +58,16 @@ class Approved(Told):
     amount_cents: Cents
 
 
-class Adjustments(Told):
-    """Adjustments that wait, and the last that were made."""
+class Adjustments(ResponseModel):
+    """Pending adjustments, and the last approved ones."""
 
     jackpot: str
-    proposals: list[ToldProposal]
-    approved: list[Approved]
+    proposals: list[PendingProposal]
+    approved: list[ApprovedAdjustment]
 
 
-class AdjustmentWish(Body):
-    """Money to be moved by hand; a target of `house_advance` repays advances."""
+class AdjustmentRequest(RequestModel):
+    """Money to move by hand; a target of `house_advance` repays advances."""
 
     jackpot: Id | None = None
     source: Annotated[Account, Field(strict=False)]
@@ -70,50 +78,50 @@ class AdjustmentWish(Body):
     reason: ReasonText
 
 
-class AdjustmentApproved(Told):
-    """What was moved."""
+class AdjustmentApproval(ResponseModel):
+    """The amount moved by an approved adjustment."""
 
     moved_cents: Cents
 
 
 @router.get("/adjustments")
-async def adjustments(_caller: Auditor, services: At, jackpot: JackpotQuery = None) -> Adjustments:
-    """Adjustments that wait for a second manager, and the last ones that were made."""
-    name = services.meant(jackpot)
-    wanted = EventFilter(type=EventType.ADJUSTMENT_APPROVED)
+async def adjustments(_caller: Auditor, services: Services, jackpot: JackpotQuery = None) -> Adjustments:
+    """Show adjustments that wait for a second manager, and the last approved ones."""
+    name = services.resolve(jackpot)
+    event_filter = EventFilter(type=EventType.ADJUSTMENT_APPROVED)
     page = Page(name, limit=APPROVED_SHOWN)
-    found = await services.read(lambda connection: queries.events(connection, page, wanted))
+    found = await services.read(lambda connection: queries.events(connection, page, event_filter))
     return Adjustments(
         jackpot=name,
-        proposals=told(services.state(name), "adjustment"),
+        proposals=pending_proposals(services.state(name), "adjustment"),
         approved=[_approved(row) for row in found.rows],
     )
 
 
 @router.post("/adjustments")
-async def propose_adjustment(body: AdjustmentWish, act: ByManager) -> Proposed:
+async def propose_adjustment(body: AdjustmentRequest, act: ByManager) -> NewProposal:
     """Propose to move money by hand, or to repay an advance; another manager approves it."""
     fields = (body.source, body.target, body.amount_cents, body.reason, body.table, body.round)
-    return Proposed(**await act.at_jackpot(core.ProposeAdjustment, act.services.meant(body.jackpot), *fields))
+    return NewProposal(**await act.at_jackpot(core.ProposeAdjustment, act.services.resolve(body.jackpot), *fields))
 
 
 @router.post("/adjustments/{jackpot}/{number}/approve")
-async def approve_adjustment(jackpot: JackpotPath, number: ProposalPath, act: ByManager) -> AdjustmentApproved:
+async def approve_adjustment(jackpot: JackpotPath, number: ProposalPath, act: ByManager) -> AdjustmentApproval:
     """Approve an adjustment that another manager proposed."""
-    return AdjustmentApproved(**await approve("adjustment", jackpot, number, act))
+    return AdjustmentApproval(**await approve("adjustment", jackpot, number, act))
 
 
 @router.post("/adjustments/{jackpot}/{number}/withdraw")
 async def withdraw_adjustment(
-    jackpot: JackpotPath, number: ProposalPath, body: Withdrawal, act: ByManager
-) -> Withdrawn:
-    """Take a proposed adjustment off the list."""
+    jackpot: JackpotPath, number: ProposalPath, body: WithdrawalRequest, act: ByManager
+) -> WithdrawnProposal:
+    """Withdraw a proposed adjustment."""
     return await withdraw("adjustment", jackpot, number, body, act)
 
 
-def _approved(row: dict[str, Any]) -> Approved:
+def _approved(row: dict[str, Any]) -> ApprovedAdjustment:
     data, (transfer,) = json.loads(row["data"]), json.loads(row["transfers"])
-    return Approved(
+    return ApprovedAdjustment(
         seq=row["seq"],
         at=row["at"],
         by=row["actor"],

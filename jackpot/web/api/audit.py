@@ -1,4 +1,4 @@
-"""The audit trail: events found by what they are, checkpoints, and the proof that nothing was changed."""
+"""The audit trail: search of events, checkpoints, and verification."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from jackpot.clock import moment
 from jackpot.store import queries
 from jackpot.store.hash_chain import SITE
 from jackpot.store.queries import EventFilter, Page
-from jackpot.web.api.permissions import At, Auditor
-from jackpot.web.api.schemas import ID, Before, Limit, Paged, TableQuery, Time, Told, paged
+from jackpot.web.api.permissions import Auditor, Services
+from jackpot.web.api.schemas import ID, Before, Limit, Paged, ResponseModel, TableQuery, Time, paged
 from jackpot.web.problems import Problem
 from jackpot.web.services import WebServices
 
@@ -23,8 +23,8 @@ Moment = Annotated[str | None, Query(description="RFC 3339", json_schema_extra={
 Word = Annotated[str | None, Query(pattern=ID)]
 
 
-class ToldEvent(Told):
-    """An event; `data` and `transfers` are the very texts that were hashed."""
+class AuditEvent(ResponseModel):
+    """An event; `data` and `transfers` are the exact texts that were hashed."""
 
     chain: str
     seq: int
@@ -35,10 +35,10 @@ class ToldEvent(Told):
     round: int | None
     data: Annotated[str, Field(description="canonical JSON")]
     transfers: Annotated[str, Field(description="canonical JSON: [from, to, cents, kind]")]
-    hash: Annotated[str, Field(description="SHA-256 of all of it with the hash before, in hexadecimal")]
+    hash: Annotated[str, Field(description="SHA-256 of the event with the previous event's hash, in hexadecimal")]
 
 
-class ToldCheckpoint(Told):
+class SignedCheckpoint(ResponseModel):
     """A signed note over a chain's head."""
 
     chain: str
@@ -46,8 +46,8 @@ class ToldCheckpoint(Told):
     note: Annotated[str, Field(description="a C2SP signed note")]
 
 
-class ToldVerified(Told):
-    """What verification of one chain found: nothing wrong, or the first thing."""
+class ChainVerification(ResponseModel):
+    """The result of verifying one chain; `problem` is the first one found."""
 
     chain: str
     events: int
@@ -57,19 +57,19 @@ class ToldVerified(Told):
     problem: str | None
 
 
-class ToldVerification(Told):
-    """When chains were verified, and what was found."""
+class VerificationReport(ResponseModel):
+    """The results of a verification, and when it began."""
 
     at: Time
     ok: bool
-    chains: list[ToldVerified]
+    chains: list[ChainVerification]
 
 
 @router.get("/audit")
 async def audit(  # noqa: PLR0913 - a page's options and filters
     *,
     _caller: Auditor,
-    services: At,
+    services: Services,
     chain: ChainQuery = None,
     since: Moment = None,
     until: Moment = None,
@@ -78,45 +78,45 @@ async def audit(  # noqa: PLR0913 - a page's options and filters
     actor: Word = None,
     before: Before = None,
     limit: Limit = 50,
-) -> Paged[ToldEvent]:
-    """Search events, the newest first; a page that is not full may still have more behind it: see `before`."""
+) -> Paged[AuditEvent]:
+    """Search events, the newest first; a page that is not full may still have more after it: see `before`."""
     page = Page(_chain(services, chain), table, before, limit)
-    wanted = EventFilter(_moment(since), _moment(until), kind, actor)
-    found = await services.read(lambda connection: queries.events(connection, page, wanted))
-    return Paged[ToldEvent](rows=[ToldEvent(**row) for row in found.rows], before=found.before)
+    event_filter = EventFilter(_moment(since), _moment(until), kind, actor)
+    found = await services.read(lambda connection: queries.events(connection, page, event_filter))
+    return Paged[AuditEvent](rows=[AuditEvent(**row) for row in found.rows], before=found.before)
 
 
 @router.get("/audit/checkpoints")
 async def checkpoints(
-    _caller: Auditor, services: At, chain: ChainQuery = None, before: Before = None, limit: Limit = 50
-) -> Paged[ToldCheckpoint]:
+    _caller: Auditor, services: Services, chain: ChainQuery = None, before: Before = None, limit: Limit = 50
+) -> Paged[SignedCheckpoint]:
     """Show the signed notes over a chain's head, the newest first."""
     page = Page(_chain(services, chain), None, before, limit)
     found = await services.read(lambda connection: queries.checkpoints(connection, page))
-    return paged([ToldCheckpoint(**row) for row in found], limit)
+    return paged([SignedCheckpoint(**row) for row in found], limit)
 
 
 @router.get("/audit/verify")
-async def verify(_caller: Auditor, services: At, chain: ChainQuery = None) -> ToldVerification:
+async def verify(_caller: Auditor, services: Services, chain: ChainQuery = None) -> VerificationReport:
     """Verify a chain, or all of them: hashes, checkpoints, and that the events give the ledger and the state."""
     at, found = await services.verification.run(None if chain is None else _chain(services, chain))
-    chains = [ToldVerified(**row._asdict()) for row in found]
-    return ToldVerification(at=at, ok=all(row.problem is None for row in found), chains=chains)
+    chains = [ChainVerification(**row._asdict()) for row in found]
+    return VerificationReport(at=at, ok=all(row.problem is None for row in found), chains=chains)
 
 
 @router.get("/audit/verified")
-async def verified(_caller: Auditor, services: At) -> list[ToldVerification]:
-    """What the last verification of each chain found, since the controller began; nothing is verified anew."""
+async def verified(_caller: Auditor, services: Services) -> list[VerificationReport]:
+    """Show the last verification of each chain since the controller began; this starts none."""
     return [
-        ToldVerification(
-            at=found.at, ok=found.verified.problem is None, chains=[ToldVerified(**found.verified._asdict())]
+        VerificationReport(
+            at=found.at, ok=found.verified.problem is None, chains=[ChainVerification(**found.verified._asdict())]
         )
         for found in services.verification.last.values()
     ]
 
 
 def _chain(services: WebServices, chain: str | None) -> str:
-    return SITE if chain == SITE else services.meant(chain)
+    return SITE if chain == SITE else services.resolve(chain)
 
 
 def _moment(text: str | None) -> str | None:

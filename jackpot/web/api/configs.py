@@ -1,4 +1,4 @@
-"""Approved configurations: what each does to the reserve, and changes to them by two managers."""
+"""Approved configurations: their effect on the reserve, and changes by two managers."""
 
 from __future__ import annotations
 
@@ -11,18 +11,27 @@ from pydantic import Field
 from jackpot.core import commands as core
 from jackpot.core.administration import MAX_POOL_CENTS, MAX_WAGER_CENTS, plain_config
 from jackpot.core.state import Config, Jackpot, Proposal
-from jackpot.web.api.permissions import At, Auditor, ByManager
-from jackpot.web.api.proposals import Proposed, ToldProposal, Withdrawal, Withdrawn, approve, of_kind, plain, withdraw
+from jackpot.web.api.permissions import Auditor, ByManager, Services
+from jackpot.web.api.proposals import (
+    NewProposal,
+    PendingProposal,
+    WithdrawalRequest,
+    WithdrawnProposal,
+    approve,
+    of_kind,
+    plain,
+    withdraw,
+)
 from jackpot.web.api.schemas import (
     WHOLE,
-    Body,
     Cents,
     Id,
     JackpotPath,
     JackpotQuery,
     ProposalPath,
     ReasonText,
-    Told,
+    RequestModel,
+    ResponseModel,
 )
 from rules.jackpot_prizes import WHOLE_BPS, FixedFrom
 from rules.odds import Configuration
@@ -33,8 +42,8 @@ router = APIRouter(prefix="/api/v1", tags=["configurations"])
 Bps = Annotated[int, Field(ge=0, le=WHOLE_BPS, description="basis points"), WHOLE]
 
 
-class Solvency(Told):
-    """What moves the reserve, in exact fractions of a dollar a wager, and the meter from which players are ahead."""
+class Solvency(ResponseModel):
+    """Effects on the reserve, in exact fractions of a dollar per wager, and the break-even meter for players."""
 
     break_even_meter_cents: Cents
     reserve_gain_per_wager: str
@@ -45,8 +54,8 @@ class Solvency(Told):
     reserve_starves: bool
 
 
-class ConfigVersion(Told):
-    """An approved configuration, and whether it can pay."""
+class ConfigVersion(ResponseModel):
+    """An approved configuration, and its effect on the reserve."""
 
     version: int
     wager_cents: Cents
@@ -59,23 +68,23 @@ class ConfigVersion(Told):
     solvency: Solvency
 
 
-class Change(Told):
-    """What a value is, and what it would be."""
+class ConfigChange(ResponseModel):
+    """The present and the proposed value of a setting."""
 
     name: str
     present: Any
     proposed: Any
 
 
-class ConfigProposal(ToldProposal):
-    """A configuration that waits for a second manager: what it would change, and whether it could pay."""
+class ConfigProposal(PendingProposal):
+    """A configuration that waits for a second manager: its changes, and its effect on the reserve."""
 
-    changes: list[Change]
+    changes: list[ConfigChange]
     solvency: Solvency
 
 
-class Configs(Told):
-    """A jackpot's configurations; the one in force is for rounds that open now."""
+class Configs(ResponseModel):
+    """A jackpot's configurations; the one in force applies to rounds that open now."""
 
     jackpot: str
     in_force: int
@@ -83,8 +92,8 @@ class Configs(Told):
     proposals: list[ConfigProposal]
 
 
-class ConfigWish(Body):
-    """A configuration; what is not named stays as it is."""
+class ConfigRequest(RequestModel):
+    """A configuration; omitted values stay as they are."""
 
     jackpot: Id | None = None
     wager_cents: Annotated[int | None, Field(ge=1, le=MAX_WAGER_CENTS), WHOLE] = None
@@ -96,41 +105,43 @@ class ConfigWish(Body):
     reason: ReasonText
 
 
-class ConfigApproved(Told):
-    """The configuration for rounds that open from now on."""
+class ConfigApproval(ResponseModel):
+    """The version that applies to rounds that open from now on."""
 
     version: int
 
 
 @router.get("/configs")
-async def configs(_caller: Auditor, services: At, jackpot: JackpotQuery = None) -> Configs:
-    """Approved configurations and proposals, each with what it does to the reserve."""
-    state = services.state(services.meant(jackpot))
+async def configs(_caller: Auditor, services: Services, jackpot: JackpotQuery = None) -> Configs:
+    """Show approved configurations and proposals, each with its effect on the reserve."""
+    state = services.state(services.resolve(jackpot))
     return await services.compute(partial(_configs, state))
 
 
 @router.post("/configs")
-async def propose_config(body: ConfigWish, act: ByManager) -> Proposed:
+async def propose_config(body: ConfigRequest, act: ByManager) -> NewProposal:
     """Propose a configuration; another manager approves it."""
-    jackpot = act.services.meant(body.jackpot)
+    jackpot = act.services.resolve(body.jackpot)
     present = act.services.state(jackpot).config
-    named = body.model_dump(exclude={"jackpot", "reason", "confirm"}, exclude_none=True)
-    wanted = present._replace(**named)
+    changes = body.model_dump(exclude={"jackpot", "reason", "confirm"}, exclude_none=True)
+    proposed = present._replace(**changes)
     if body.confirm is not None:
-        wanted = wanted._replace(confirm=tuple(body.confirm))
-    said = (body.model_dump(mode="json"),)
-    return Proposed(**await act.at_jackpot(core.ProposeConfig, jackpot, wanted, body.reason, said=said))
+        proposed = proposed._replace(confirm=tuple(body.confirm))
+    content = (body.model_dump(mode="json"),)
+    return NewProposal(**await act.at_jackpot(core.ProposeConfig, jackpot, proposed, body.reason, content=content))
 
 
 @router.post("/configs/{jackpot}/{number}/approve")
-async def approve_config(jackpot: JackpotPath, number: ProposalPath, act: ByManager) -> ConfigApproved:
+async def approve_config(jackpot: JackpotPath, number: ProposalPath, act: ByManager) -> ConfigApproval:
     """Approve a configuration that another manager proposed."""
-    return ConfigApproved(**await approve("config", jackpot, number, act))
+    return ConfigApproval(**await approve("config", jackpot, number, act))
 
 
 @router.post("/configs/{jackpot}/{number}/withdraw")
-async def withdraw_config(jackpot: JackpotPath, number: ProposalPath, body: Withdrawal, act: ByManager) -> Withdrawn:
-    """Take a proposed configuration off the list."""
+async def withdraw_config(
+    jackpot: JackpotPath, number: ProposalPath, body: WithdrawalRequest, act: ByManager
+) -> WithdrawnProposal:
+    """Withdraw a proposed configuration."""
     return await withdraw("config", jackpot, number, body, act)
 
 
@@ -151,11 +162,11 @@ def _version(state: Jackpot, config: Config) -> ConfigVersion:
 def _config_proposal(state: Jackpot, proposal: Proposal) -> ConfigProposal:
     present = plain_config(state.config)
     changed = [name for name, value in proposal.body.items() if name != "version" and value != present[name]]
-    changes = [Change(name=name, present=present[name], proposed=proposal.body[name]) for name in changed]
+    changes = [ConfigChange(name=name, present=present[name], proposed=proposal.body[name]) for name in changed]
     return ConfigProposal(**plain(proposal), changes=changes, solvency=_solvency(state, dict(proposal.body)))
 
 
 def _solvency(state: Jackpot, plain: dict[str, Any]) -> Solvency:
     source = FixedFrom(plain["fixed_prizes_from"])
-    asked = Configuration(plain["wager_cents"], plain["jackpot_bps"], plain["reset_cents"], source)
-    return Solvency(**solvency_figures(state.instrument, asked))
+    config = Configuration(plain["wager_cents"], plain["jackpot_bps"], plain["reset_cents"], source)
+    return Solvency(**solvency_figures(state.instrument, config))

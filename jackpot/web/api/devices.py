@@ -1,4 +1,4 @@
-"""Devices: which are there, and messages of theirs that could not be read."""
+"""Devices: their status, and messages that could not be read."""
 
 from __future__ import annotations
 
@@ -7,89 +7,95 @@ from typing import Annotated
 from fastapi import APIRouter
 from pydantic import Field
 
-from jackpot.web.api.permissions import At, Auditor
-from jackpot.web.api.schemas import Cents, JackpotQuery, Time, Told
+from jackpot.web.api.permissions import Auditor, Services
+from jackpot.web.api.schemas import Cents, JackpotQuery, ResponseModel, Time
 from jackpot.web.services import WebServices
 
 router = APIRouter(prefix="/api/v1", tags=["devices"])
 
 
-class Pad(Told):
-    """A pad that has said whether it is there."""
+class PadStatus(ResponseModel):
+    """The last status that a pad sent."""
 
     table: str
     box: int
     online: bool
 
 
-class Dealer(Told):
-    """A dealer terminal that has said whether it is there."""
+class DealerStatus(ResponseModel):
+    """The last status that a dealer terminal sent."""
 
     table: str
     online: bool
 
 
-class Display(Told):
-    """A display, and what it last said it shows."""
+class DisplayStatus(ResponseModel):
+    """The last status that a display sent, and the amount it last reported."""
 
     display: str
     online: bool
     shows_cents: Cents | None
-    right: Annotated[bool, Field(description="whether that was the meter")]
+    right: Annotated[bool, Field(description="whether that amount was the meter")]
 
 
-class Devices(Told):
-    """The devices that one jackpot's controller has heard of."""
+class JackpotDevices(ResponseModel):
+    """The devices of one jackpot that have sent a status."""
 
     jackpot: str
-    pads: list[Pad]
-    dealers: list[Dealer]
-    displays: list[Display]
+    pads: list[PadStatus]
+    dealers: list[DealerStatus]
+    displays: list[DisplayStatus]
 
 
-class Quarantined(Told):
+class UnreadableMessage(ResponseModel):
     """A message that could not be read."""
 
     jackpot: str
     at: Time
     topic: str
     problem: str
-    payload: Annotated[str, Field(description="what is not text is escaped")]
+    payload: Annotated[str, Field(description="bytes that are not text are escaped")]
 
 
 @router.get("/devices")
-async def devices(_caller: Auditor, services: At, jackpot: JackpotQuery = None) -> list[Devices]:
-    """Which pads, dealer terminals and displays are there."""
+async def devices(_caller: Auditor, services: Services, jackpot: JackpotQuery = None) -> list[JackpotDevices]:
+    """Show which pads, dealer terminals and displays are online."""
     names = [services.service(jackpot).id] if jackpot is not None else sorted(services.jackpots)
     return [_devices(services, name) for name in names]
 
 
 @router.get("/quarantine")
-async def quarantine(_caller: Auditor, services: At) -> list[Quarantined]:
-    """The last messages that could not be read, the newest first."""
+async def quarantine(_caller: Auditor, services: Services) -> list[UnreadableMessage]:
+    """Show the last messages that could not be read, the newest first."""
     found = [
-        Quarantined(
+        UnreadableMessage(
             jackpot=name,
-            at=kept.at,
-            topic=kept.topic,
-            problem=kept.problem,
-            payload=kept.payload.decode(errors="backslashreplace"),
+            at=message.at,
+            topic=message.topic,
+            problem=message.problem,
+            payload=message.payload.decode(errors="backslashreplace"),
         )
         for name, service in services.jackpots.items()
-        for kept in list(service.quarantine)
+        for message in list(service.quarantine)
     ]
-    return sorted(found, key=lambda kept: kept.at, reverse=True)
+    return sorted(found, key=lambda message: message.at, reverse=True)
 
 
-def _devices(services: WebServices, jackpot: str) -> Devices:
+def _devices(services: WebServices, jackpot: str) -> JackpotDevices:
     service = services.service(jackpot)
     tables = service.committed.jackpot.tables
-    return Devices(
+    return JackpotDevices(
         jackpot=jackpot,
-        pads=[Pad(table=t, box=b, online=there) for (t, b), there in service.equipment.pads.all_pads() if t in tables],
-        dealers=[Dealer(table=t, online=there) for t, there in service.equipment.pads.all_dealers() if t in tables],
+        pads=[
+            PadStatus(table=t, box=b, online=online)
+            for (t, b), online in service.equipment.pads.all_pads()
+            if t in tables
+        ],
+        dealers=[
+            DealerStatus(table=t, online=online) for t, online in service.equipment.pads.all_dealers() if t in tables
+        ],
         displays=[
-            Display(display=name, online=there, shows_cents=shown, right=right)
-            for name, there, shown, right in service.equipment.displays.all_displays()
+            DisplayStatus(display=name, online=online, shows_cents=shown, right=right)
+            for name, online, shown, right in service.equipment.displays.all_displays()
         ],
     )

@@ -1,4 +1,4 @@
-"""The role each path needs, declared once beside it, and an act in the name of whoever asked for it."""
+"""The role that each path needs, declared beside it, and acts in the name of the caller."""
 
 from __future__ import annotations
 
@@ -33,17 +33,17 @@ _ARTICLE: Final = {Role.AUDITOR: "an auditor's", Role.SUPERVISOR: "a supervisor'
 
 
 class RequireRole:
-    """The least role that a path is for."""
+    """A dependency that requires at least this role; it gives the caller."""
 
     def __init__(self, role: Role) -> None:
         self.role = role
 
     async def __call__(self, request: Request) -> Caller:
-        """Whoever asks, if the role is enough."""
-        return self.admit(request)
+        """Return the caller if the role is sufficient."""
+        return self.require(request)
 
-    def admit(self, request: Request) -> Caller:
-        """Refuse a lesser role; the gate has found out who it is."""
+    def require(self, request: Request) -> Caller:
+        """Return the caller, whom the API guard has authenticated; refuse a lesser role."""
         caller: Caller = request.state.caller
         if _RANK[caller.operator.role] < _RANK[self.role]:
             sentence = f"{caller.operator.name} may not do this: it is {_ARTICLE[self.role]} act"
@@ -52,60 +52,69 @@ class RequireRole:
 
 
 class ActAs(RequireRole):
-    """An act, and the least role that it is for."""
+    """A dependency that requires at least this role; it gives an act in the caller's name."""
 
     async def __call__(self, request: Request, key: Key = None) -> Act:  # type: ignore[override]
-        """The act of whoever asks."""
-        return Act(services_of(request), self.admit(request), key)
+        """Return an act of the caller."""
+        return Act(services_of(request), self.require(request), key)
 
 
 class Act(NamedTuple):
-    """One act: on which floor, by whom, and under which key a repeat is known."""
+    """One act of a caller, with the key under which repeats are recognised."""
 
     services: WebServices
     caller: Caller
     key: str | None
 
-    async def at_table(self, kind: type, table: str, *fields: Any, said: Any = None) -> dict[str, Any]:  # noqa: ANN401 - each command's own
-        """Carry out one command of a table; `said` is what the client said of it, where that is not all its fields."""
-        return await self._ask(self.service_of(table), kind, (table, *fields), said)
+    async def at_table(self, kind: type, table: str, *fields: Any, content: Any = None) -> dict[str, Any]:  # noqa: ANN401 - each command's own
+        """Execute a command of a table.
+
+        `content` is the client's part of it, by which a repeat is compared, if that is not all its fields.
+        """
+        return await self._execute(self.service_of(table), kind, (table, *fields), content)
 
     def service_of(self, table: str) -> JackpotService:
-        """The service of a table, also of one that was unlinked since: a repeat is answered as the first was."""
+        """Return the service of a table, also of one unlinked since: a repeat gets the first answer."""
         return self.services.service(self.services.jackpot_of(table))
 
-    async def at_jackpot(self, kind: type, jackpot: str, *fields: Any, said: Any = None) -> dict[str, Any]:  # noqa: ANN401
-        """Carry out one command of a whole jackpot."""
-        return await self._ask(self.services.service(jackpot), kind, fields, said)
+    async def at_jackpot(self, kind: type, jackpot: str, *fields: Any, content: Any = None) -> dict[str, Any]:  # noqa: ANN401
+        """Execute a command of a whole jackpot."""
+        return await self._execute(self.services.service(jackpot), kind, fields, content)
 
     async def was_carried_out(self, jackpot: str) -> bool:
-        """Whether a command of this jackpot was carried out under this key before."""
+        """Return True if a command of this jackpot was carried out under this key before."""
         if self.key is None:
             return False
         command_id = self._command_id()
         return await self.services.read(lambda connection: look_up_command(connection, jackpot, command_id)) is not None
 
-    async def at_site(self, kind: type, *fields: Any, said: Any = None) -> SiteDecision:  # noqa: ANN401
-        """Carry out one command of the site."""
+    async def at_site(self, kind: type, *fields: Any, content: Any = None) -> SiteDecision:  # noqa: ANN401
+        """Execute a command of the site."""
         command: SiteCommand = kind(now(), self.caller.actor, *fields)
         if self.key is None:
-            return await self.services.ask_site(command)
-        return await self.services.ask_site(IdentifiedSite(*self._identity(kind, fields, said), command))
+            return await self.services.execute_site(command)
+        return await self.services.execute_site(IdentifiedSite(*self._identity(kind, fields, content), command))
 
-    async def _ask(self, service: JackpotService, kind: type, fields: tuple[Any, ...], said: Any) -> dict[str, Any]:  # noqa: ANN401
+    async def _execute(
+        self,
+        service: JackpotService,
+        kind: type,
+        fields: tuple[Any, ...],
+        content: Any,  # noqa: ANN401
+    ) -> dict[str, Any]:
         command: Command = kind(now(), self.caller.actor, *fields)
         if self.key is None:
-            return await self.services.ask(service, command)
-        return await self.services.ask(service, Identified(*self._identity(kind, fields, said), command))
+            return await self.services.execute(service, command)
+        return await self.services.execute(service, Identified(*self._identity(kind, fields, content), command))
 
-    def _identity(self, kind: type, fields: tuple[Any, ...], said: Any) -> tuple[str, str]:  # noqa: ANN401
-        """The command's id, and a digest of what was asked."""
+    def _identity(self, kind: type, fields: tuple[Any, ...], content: Any) -> tuple[str, str]:  # noqa: ANN401
+        """Return the command's id, and a digest of its content."""
         name = self.caller.operator.name
-        content = json.dumps([kind.__name__, name, *(fields if said is None else said)], default=str, sort_keys=True)
-        return self._command_id(), hashlib.sha256(content.encode()).hexdigest()
+        text = json.dumps([kind.__name__, name, *(fields if content is None else content)], default=str, sort_keys=True)
+        return self._command_id(), hashlib.sha256(text.encode()).hexdigest()
 
     def _command_id(self) -> str:
-        """The key as the store keeps it: each operator has keys of their own."""
+        """Return the key as the store keeps it; each operator has keys of their own."""
         return f"operator.{hashlib.sha256(f'{self.caller.operator.name} {self.key}'.encode()).hexdigest()[:48]}"
 
 
@@ -115,12 +124,12 @@ Manager = Annotated[Caller, Depends(RequireRole(Role.MANAGER))]
 ByAnyone = Annotated[Act, Depends(ActAs(Role.AUDITOR))]
 BySupervisor = Annotated[Act, Depends(ActAs(Role.SUPERVISOR))]
 ByManager = Annotated[Act, Depends(ActAs(Role.MANAGER))]
-At = Annotated[WebServices, Depends(services_of)]
+Services = Annotated[WebServices, Depends(services_of)]
 
 
 def role_of(route: APIRoute) -> Role | None:
-    """The role that a route declares; None where it declares none."""
-    for needed in route.dependant.dependencies:
-        if isinstance(needed.call, RequireRole):
-            return needed.call.role
+    """Return the role that a route declares, or None."""
+    for dependency in route.dependant.dependencies:
+        if isinstance(dependency.call, RequireRole):
+            return dependency.call.role
     return None

@@ -1,4 +1,4 @@
-"""Jackpots: their pools and meters, now and over the last hours, and what a wager returns."""
+"""Jackpots: their pools and meters, now and over the last hours, and the odds of a wager."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from jackpot.engine.view_models import MeterMessage
 from jackpot.store import queries
 from jackpot.store.pool_history import MAX_HOURS
 from jackpot.store.queries import pools_of
-from jackpot.web.api.permissions import At, Auditor
-from jackpot.web.api.schemas import Cents, JackpotPath, JackpotQuery, Time, Told
+from jackpot.web.api.permissions import Auditor, Services
+from jackpot.web.api.schemas import Cents, JackpotPath, JackpotQuery, ResponseModel, Time
 from jackpot.web.services import WebServices
 from rules import load
 from rules.jackpot_prizes import WHOLE_BPS, FixedFrom
@@ -28,7 +28,7 @@ router = APIRouter(prefix="/api/v1", tags=["jackpots"])
 CHART_POINTS: Final = 50
 
 
-class Pools(Told):
+class Pools(ResponseModel):
     """A jackpot's pools, its meter, and what the pools owe the house."""
 
     jackpot: str
@@ -39,69 +39,69 @@ class Pools(Told):
     payable_cents: Annotated[Cents, Field(description="prizes that await confirmation")]
     advance_owed_cents: Cents
     config_version: int
-    tables: Annotated[int, Field(description="how many are linked")]
+    tables: Annotated[int, Field(description="number of linked tables")]
     balances: dict[str, int]
 
 
-class OneJackpot(Pools):
-    """A jackpot, and whose word this is."""
+class JackpotDetail(Pools):
+    """A jackpot with its position (epoch and seq)."""
 
     state: Annotated[str, Field(description="live, suspended or retired")]
-    proposals: Annotated[int, Field(description="how many wait for a second manager")]
+    proposals: Annotated[int, Field(description="number that wait for a second manager")]
     epoch: int
     seq: int
 
 
-class HistoryPoint(Told):
-    """What the pools held at this moment."""
+class HistoryPoint(ResponseModel):
+    """The pools at one time."""
 
     at: Time
     meter_cents: Cents
     reserve_cents: Cents
 
 
-class PoolHistory(Told):
-    """What the pools held over the last hours, the oldest first; the last point is now."""
+class HistoryResponse(ResponseModel):
+    """The pools over the last hours, the oldest first; the last point is now."""
 
     jackpot: str
     hours: int
     points: list[HistoryPoint]
 
 
-class Hits(Told):
-    """How often a hand has won, and what; prizes that were corrected do not count."""
+class HandHits(ResponseModel):
+    """Number and amount of a hand's prizes; corrected prizes do not count."""
 
     hand: str
     prizes: int
     amount_cents: Cents
 
 
-class HitCounts(Told):
-    """What won over the last hours: every hand that has a prize, the greatest first."""
+class HitCounts(ResponseModel):
+    """The prizes over the last hours for every hand that has one, the highest hand first."""
 
     jackpot: str
     hours: int
-    hands: list[Hits]
+    hands: list[HandHits]
 
 
-class ReturnAt(Told):
-    """What a wager returns at a meter, in dollars: exact, and as a decimal."""
+class ReturnAt(ResponseModel):
+    """The expected return of a wager at a meter, in dollars: exact, and as a decimal."""
 
     meter_cents: Cents
     fraction: str
     decimal: str
 
 
-class Deck(Told):
-    """The cards that are dealt."""
+class Deck(ResponseModel):
+    """The deck of cards."""
 
     size: int
     joker: bool
     ace_low: bool
 
 
-class Odds(Told):
-    """Exact odds, the return by the meter, and what moves the reserve, under one configuration."""
+class Odds(ResponseModel):
+    """Exact odds, the return by meter, and the effect on the reserve, under one configuration."""
 
     rules: str
     cards: int
@@ -117,7 +117,7 @@ class Odds(Told):
     break_even_meter_cents: Cents
     expected_return: ReturnAt
     return_by_meter: list[ReturnAt]
-    chart: Annotated[list[ReturnAt], Field(description="evenly from nothing to beyond the break-even and the meter")]
+    chart: Annotated[list[ReturnAt], Field(description="even steps from zero to beyond the break-even and the meter")]
     mean_wagers_to_royal: int
     mean_pool_at_royal_cents: Cents
     reserve_gain_per_wager: str
@@ -129,76 +129,76 @@ class Odds(Told):
 
 
 @router.get("/jackpots")
-async def jackpots(_caller: Auditor, services: At) -> list[Pools]:
+async def jackpots(_caller: Auditor, services: Services) -> list[Pools]:
     """Show each jackpot's pools, its meter, and what the pools owe the house."""
     return [Pools(**pools_of(services.state(name))) for name in sorted(services.jackpots)]
 
 
 @router.get("/jackpots/{jackpot}")
-async def one(jackpot: JackpotPath, _caller: Auditor, services: At) -> OneJackpot:
+async def one(jackpot: JackpotPath, _caller: Auditor, services: Services) -> JackpotDetail:
     """Show one jackpot."""
     state, meter = services.state(jackpot), _meter(services, jackpot)
-    told = {key: meter[key] for key in ("state", "epoch", "seq")}
-    return OneJackpot(**pools_of(state), **told, proposals=len(state.proposals))
+    shown = {key: meter[key] for key in ("state", "epoch", "seq")}
+    return JackpotDetail(**pools_of(state), **shown, proposals=len(state.proposals))
 
 
 @router.get("/jackpots/{jackpot}/meter")
-async def meter(jackpot: JackpotPath, _caller: Auditor, services: At) -> MeterMessage:
-    """The meter, as displays hear it."""
+async def meter(jackpot: JackpotPath, _caller: Auditor, services: Services) -> MeterMessage:
+    """Show the meter, as published over MQTT."""
     return MeterMessage(**_meter(services, jackpot))
 
 
 @router.get("/jackpots/{jackpot}/history")
 async def history(
-    jackpot: JackpotPath, _caller: Auditor, services: At, hours: Annotated[int, Query(ge=1, le=MAX_HOURS)] = 24
-) -> PoolHistory:
-    """What the pools held over the last hours, in at most 300 points."""
+    jackpot: JackpotPath, _caller: Auditor, services: Services, hours: Annotated[int, Query(ge=1, le=MAX_HOURS)] = 24
+) -> HistoryResponse:
+    """Show the pools over the last hours, in at most 300 points."""
     name = services.service(jackpot).id
     points = await services.read(lambda connection: services.history.points(connection, name, hours, now()))
-    return PoolHistory(jackpot=name, hours=hours, points=[HistoryPoint(**point._asdict()) for point in points])
+    return HistoryResponse(jackpot=name, hours=hours, points=[HistoryPoint(**point._asdict()) for point in points])
 
 
 @router.get("/jackpots/{jackpot}/hits")
 async def hits(
-    jackpot: JackpotPath, _caller: Auditor, services: At, hours: Annotated[int, Query(ge=1, le=MAX_HOURS)] = 24
+    jackpot: JackpotPath, _caller: Auditor, services: Services, hours: Annotated[int, Query(ge=1, le=MAX_HOURS)] = 24
 ) -> HitCounts:
-    """How often each hand has won over the last hours."""
+    """Show how often each hand has won over the last hours."""
     name = services.service(jackpot).id
     found = await services.read(lambda connection: queries.hits(connection, name, in_seconds(-3_600 * hours)))
     won, prizes = {row["hand"]: row for row in found}, prize_table(services.state(name).instrument)
     none = {"prizes": 0, "amount_cents": 0}
-    hands = [Hits(**{"hand": hand, **none, **won.get(hand, {})}) for hand in (*prizes.percent, *prizes.fixed_cents)]
+    hands = [HandHits(**{"hand": hand, **none, **won.get(hand, {})}) for hand in (*prizes.percent, *prizes.fixed_cents)]
     return HitCounts(jackpot=name, hours=hours, hands=hands)
 
 
 @router.get("/odds")
-async def odds(  # noqa: PLR0913 - one for each figure that may be asked about
+async def odds(  # noqa: PLR0913 - one for each value of the configuration
     *,
     _caller: Auditor,
-    services: At,
+    services: Services,
     jackpot: JackpotQuery = None,
-    meter_cents: Annotated[int | None, Query(ge=0, le=MAX_POOL_CENTS, description="else the present meter")] = None,
+    meter_cents: Annotated[int | None, Query(ge=0, le=MAX_POOL_CENTS, description="default: the present meter")] = None,
     wager_cents: Annotated[int | None, Query(ge=1, le=MAX_WAGER_CENTS)] = None,
     jackpot_bps: Annotated[int | None, Query(ge=0, le=WHOLE_BPS)] = None,
     reset_cents: Annotated[int | None, Query(ge=0, le=MAX_POOL_CENTS)] = None,
     fixed_prizes_from: FixedFrom | None = None,
 ) -> Odds:
-    """Odds and solvency of a jackpot; what is named stands in place of its configuration: what a change would do."""
-    state = services.state(services.meant(jackpot))
+    """Show odds and solvency of a jackpot; given values replace those of its configuration, to try a change."""
+    state = services.state(services.resolve(jackpot))
     present = state.config
-    asked = Configuration(
+    config = Configuration(
         wager_cents=present.wager_cents if wager_cents is None else wager_cents,
         jackpot_bps=present.jackpot_bps if jackpot_bps is None else jackpot_bps,
         reset_cents=present.reset_cents if reset_cents is None else reset_cents,
         fixed_prizes_from=fixed_prizes_from or present.fixed_prizes_from,
     )
     at_meter = state.meter_cents if meter_cents is None else meter_cents
-    return Odds(**await services.compute(lambda: _odds(state, asked, at_meter)))
+    return Odds(**await services.compute(lambda: _odds(state, config, at_meter)))
 
 
-def _odds(state: Jackpot, asked: Configuration, meter_cents: int) -> dict[str, Any]:
+def _odds(state: Jackpot, config: Configuration, meter_cents: int) -> dict[str, Any]:
     rules = state.instrument
-    figures = jackpot_figures(rules, asked, meter_cents)
+    figures = jackpot_figures(rules, config, meter_cents)
     widest = max(2 * figures["break_even_meter_cents"], meter_cents * 5 // 4, CHART_POINTS)
     meters = [widest * step // CHART_POINTS for step in range(CHART_POINTS + 1)]
     chart = [return_at(prize_table(rules), cents) for cents in meters]

@@ -1,4 +1,4 @@
-"""What waits for a second manager, whatever it is: told, approved, or taken off the list."""
+"""Proposals of every kind that wait for a second manager: shown, approved or withdrawn."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from pydantic import Field
 from jackpot.core import commands as core
 from jackpot.core.state import Jackpot, Proposal
 from jackpot.web.api.permissions import Act
-from jackpot.web.api.schemas import Body, ReasonText, Told
+from jackpot.web.api.schemas import ReasonText, RequestModel, ResponseModel
 from jackpot.web.problems import Problem
 
 Kind = Literal["config", "adjustment", "retirement"]
 
 
-class ToldProposal(Told):
+class PendingProposal(ResponseModel):
     """A change that waits for a second manager."""
 
     number: int
@@ -26,21 +26,21 @@ class ToldProposal(Told):
     warning: str | None
 
 
-class Withdrawal(Body):
-    """Why a proposal goes off the list."""
+class WithdrawalRequest(RequestModel):
+    """The reason why a proposal is withdrawn."""
 
     reason: ReasonText
 
 
-class Proposed(Told):
-    """A proposal that waits now."""
+class NewProposal(ResponseModel):
+    """The number of a new proposal."""
 
     proposal: int
-    warning: Annotated[str | None, Field(description="what a second manager should know")]
+    warning: Annotated[str | None, Field(description="a warning for the second manager")]
 
 
-class Withdrawn(Told):
-    """A proposal that waits no more."""
+class WithdrawnProposal(ResponseModel):
+    """The number of a withdrawn proposal."""
 
     withdrawn: int
 
@@ -51,30 +51,32 @@ async def approve(kind: Kind, jackpot: str, number: int, act: Act) -> dict[str, 
     return await act.at_jackpot(core.Approve, jackpot, number)
 
 
-async def withdraw(kind: Kind, jackpot: str, number: int, body: Withdrawal, act: Act) -> Withdrawn:
-    """Take a proposal of this kind off the list."""
+async def withdraw(kind: Kind, jackpot: str, number: int, body: WithdrawalRequest, act: Act) -> WithdrawnProposal:
+    """Withdraw a proposal of this kind."""
     _require_kind(kind, jackpot, number, act)
     await act.at_jackpot(core.Withdraw, jackpot, number, body.reason)
-    return Withdrawn(withdrawn=number)
+    return WithdrawnProposal(withdrawn=number)
 
 
 def _require_kind(kind: Kind, jackpot: str, number: int, act: Act) -> None:
-    """Whoever approves an adjustment must know that it is one; what waits no more may be a repeat, and is left."""
-    waiting = act.services.state(jackpot).proposals.get(number)
-    if waiting is not None and waiting.kind != kind:
-        raise Problem(404, "unknown_proposal", f"proposal {number} is no {kind}: it is a proposed {waiting.kind}")
+    """Refuse a pending proposal of another kind; one that is no longer pending may be a repeat, and passes."""
+    pending = act.services.state(jackpot).proposals.get(number)
+    if pending is not None and pending.kind != kind:
+        raise Problem(
+            404, "unknown_proposal", f"proposal {number} is not a proposed {kind}: it is a proposed {pending.kind}"
+        )
 
 
 def of_kind(state: Jackpot, kind: Kind) -> list[Proposal]:
-    """The proposals of this kind that wait."""
+    """Return the pending proposals of this kind."""
     return [proposal for proposal in state.proposals.values() if proposal.kind == kind]
 
 
-def told(state: Jackpot, kind: Kind) -> list[ToldProposal]:
-    """The proposals of this kind, ready to be told."""
-    return [ToldProposal(**plain(proposal)) for proposal in of_kind(state, kind)]
+def pending_proposals(state: Jackpot, kind: Kind) -> list[PendingProposal]:
+    """Return the pending proposals of this kind as response models."""
+    return [PendingProposal(**plain(proposal)) for proposal in of_kind(state, kind)]
 
 
 def plain(proposal: Proposal) -> dict[str, Any]:
-    """A proposal as plain data."""
+    """Return a proposal as plain data."""
     return {**proposal._asdict(), "body": dict(proposal.body)}

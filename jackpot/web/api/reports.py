@@ -11,15 +11,15 @@ from fastapi import APIRouter, Query, Request, Response
 
 from jackpot import clock
 from jackpot.store import reports
-from jackpot.web.api.permissions import At, Auditor
-from jackpot.web.api.schemas import Cents, Told
+from jackpot.web.api.permissions import Auditor, Services
+from jackpot.web.api.schemas import Cents, ResponseModel
 from jackpot.web.problems import Problem
 
 router = APIRouter(prefix="/api/v1", tags=["reports"])
 
 
-class DailyPool(Told):
-    """A pool's day: closing = opening + all that moved it; `ties` says that the ledger agrees."""
+class DailyPool(ResponseModel):
+    """One day of a pool: closing = opening + all movements; `ties` is true if the ledger agrees."""
 
     jackpot: str
     pool: str
@@ -45,16 +45,17 @@ async def daily(
     *,
     request: Request,
     _caller: Auditor,
-    services: At,
+    services: Services,
     day: Annotated[
-        str | None, Query(description="a day at the site; else today", json_schema_extra={"format": "date"})
+        str | None,
+        Query(description="a day of the site; default: today", json_schema_extra={"format": "date"}),
     ] = None,
-    form: Annotated[Literal["json", "csv"] | None, Query(alias="format", description="else as Accept says")] = None,
-) -> Any:  # noqa: ANN401 - rows, or a text
-    """What moved each pool in a day, tying to the cent."""
+    form: Annotated[Literal["json", "csv"] | None, Query(alias="format", description="default: as Accept asks")] = None,
+) -> Any:  # noqa: ANN401 - rows, or a CSV response
+    """Show the movements of each pool in a day, reconciled to the cent."""
     chosen = reports.today(services.zone) if day is None else _day(day)
     if not reports.has(chosen):
-        raise Problem(404, "no_such_day", f"no report can be made of {chosen}: it is at the end of the calendar")
+        raise Problem(404, "no_such_day", f"no report can be made for {chosen}: it is at the end of the calendar")
     rows = await services.read(lambda connection: reports.daily(connection, chosen, services.zone))
     if form == "csv" or (form is None and _wants_csv(request)):
         return Response(_csv(rows), media_type="text/csv", headers={"Vary": "Accept"})
@@ -69,7 +70,7 @@ def _day(text: str) -> date:
 
 
 def _wants_csv(request: Request) -> bool:
-    """Whether a table is preferred to JSON."""
+    """Return True if the client accepts CSV but not JSON."""
     accepted = [part.partition(";")[0].strip() for part in request.headers.get("Accept", "").split(",")]
     return "text/csv" in accepted and "application/json" not in accepted
 

@@ -1,4 +1,4 @@
-"""What operators do at a table: each path is one command, in the operator's name, through the table's own writer."""
+"""Acts of operators at a table: each path is one command in the operator's name, through the jackpot's writer."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from jackpot.engine.view_models import TablePayout
 from jackpot.web.api.permissions import Act, ByManager, BySupervisor
 from jackpot.web.api.schemas import (
     MAX_BOXES,
-    Body,
     Box,
     Cents,
-    Done,
+    EmptyResponse,
     Id,
     Note,
     ReasonText,
+    RequestModel,
+    ResponseModel,
     RoundPath,
     TablePath,
-    Told,
 )
 from jackpot.web.problems import Problem
 
@@ -33,8 +33,8 @@ router = APIRouter(prefix="/api/v1", tags=["acts"])
 Hand = Annotated[list[Annotated[str, Field(max_length=10)]], Field(max_length=10, examples=[["As", "Ks"]])]
 
 
-class Correction(Body):
-    """Boxes and their true cards, or null for a hand that wins nothing."""
+class CorrectionRequest(RequestModel):
+    """Boxes and their true cards; null for a hand that wins nothing."""
 
     hands: Annotated[
         dict[Annotated[str, Field(pattern=r"^[1-9][0-9]?$")], Hand | None],
@@ -43,97 +43,97 @@ class Correction(Body):
     reason: ReasonText
 
 
-class Void(Body):
-    """Which boxes are void, all of them or none; none named: the whole round."""
+class VoidRequest(RequestModel):
+    """The boxes to void, all or none of them; without boxes the whole round is void."""
 
     boxes: Annotated[list[Box] | None, Field(min_length=1, max_length=MAX_BOXES)] = None
     reason: ReasonText
 
 
-class Resumption(Body):
-    """Why a table may play on."""
+class ResumeRequest(RequestModel):
+    """A note on why a table may resume."""
 
     note: Note = ""
 
 
-class Mode(Body):
-    """Tournament mode, and whether its conditions restrict jackpot wagers."""
+class ModeRequest(RequestModel):
+    """Tournament mode, and if its conditions restrict jackpot wagers."""
 
     tournament: bool
     restricted: bool = False
 
 
-class BoxAct(Body):
+class BoxRequest(RequestModel):
     """An act at one box."""
 
     box: Box
     reason: Note = ""
 
 
-class Declaration(Body):
+class DeclarationRequest(RequestModel):
     """A box's cards."""
 
     box: Box
     cards: Hand
 
 
-class Linking(Body):
-    """A table that joins a jackpot."""
+class LinkRequest(RequestModel):
+    """A table to link to a jackpot."""
 
     table: Id
     jackpot: Id | None = None
     boxes: Box = 7
 
 
-class Unlinking(Body):
-    """Why a table leaves."""
+class UnlinkRequest(RequestModel):
+    """The reason why a table is unlinked."""
 
     reason: ReasonText
 
 
-class Payouts(Told):
-    """The round's prizes, in the order in which they are paid."""
+class Payouts(ResponseModel):
+    """The round's prizes, in the order they are paid."""
 
     payouts: list[TablePayout]
 
 
-class Returned(Told):
-    """What goes back to the players."""
+class ReturnedWagers(ResponseModel):
+    """The amount returned to the players."""
 
     returned_cents: Cents
 
 
-class Closed(Told):
+class ClosedWagers(ResponseModel):
     """The boxes that play for the jackpot in this round."""
 
     lit: list[int]
-    unconfirmed: Annotated[list[int], Field(description="those of them whose pad reports a dark lamp")]
+    unconfirmed: Annotated[list[int], Field(description="boxes among them whose pad reports a dark lamp")]
 
 
-class Declared(Told):
-    """What the cards are, and what they would be paid now if no other box won."""
+class DeclarationResult(ResponseModel):
+    """The hand of the cards, and its prize at this moment if no other box won."""
 
     hand: str
     qualifies: bool
     amount_cents: Cents
 
 
-class ModeSet(Told):
-    """The mode as it is now."""
+class TableMode(ResponseModel):
+    """The table's new mode."""
 
     tournament: bool
     restricted: bool
 
 
-class Linked(Told):
+class LinkedTable(ResponseModel):
     """A table and its jackpot."""
 
     table: str
     jackpot: str
 
 
-class Removed(Told):
-    """A table that is linked no more."""
+class UnlinkedTable(ResponseModel):
+    """A table that was unlinked."""
 
     table: str
     removed: bool
@@ -146,8 +146,8 @@ async def confirm(table: TablePath, number: RoundPath, act: BySupervisor) -> Pay
 
 
 @router.post("/rounds/{table}/{number}/correct")
-async def correct(table: TablePath, number: RoundPath, body: Correction, act: BySupervisor) -> Payouts:
-    """Settle a pending round anew with the true hands."""
+async def correct(table: TablePath, number: RoundPath, body: CorrectionRequest, act: BySupervisor) -> Payouts:
+    """Settle a pending round again with the true hands."""
     if not body.hands:
         raise Problem(422, "malformed", "name at least one hand to correct")
     hands = {int(box): None if cards is None else tuple(cards) for box, cards in body.hands.items()}
@@ -155,38 +155,42 @@ async def correct(table: TablePath, number: RoundPath, body: Correction, act: By
 
 
 @router.post("/rounds/{table}/{number}/void")
-async def void(table: TablePath, number: RoundPath, body: Void, act: BySupervisor) -> Returned:
-    """Void a round, or some hands of it together."""
+async def void(table: TablePath, number: RoundPath, body: VoidRequest, act: BySupervisor) -> ReturnedWagers:
+    """Void a round, or several of its boxes together."""
     if body.boxes is None:
-        return Returned(**await act.at_table(core.VoidRound, table, number, body.reason))
-    return Returned(**await act.at_table(core.VoidHands, table, number, tuple(body.boxes), body.reason))
+        return ReturnedWagers(**await act.at_table(core.VoidRound, table, number, body.reason))
+    return ReturnedWagers(**await act.at_table(core.VoidHands, table, number, tuple(body.boxes), body.reason))
 
 
 @router.post("/rounds/{table}/{number}/close")
-async def close(table: TablePath, number: RoundPath, act: BySupervisor) -> Closed:
-    """Close the wagers of an open round, for a dead dealer terminal."""
+async def close(table: TablePath, number: RoundPath, act: BySupervisor) -> ClosedWagers:
+    """Close the wagers of an open round, in place of a failed dealer terminal."""
     dark = act.service_of(table).equipment.pads.dark(table, number)
-    return Closed(**await act.at_table(core.CloseWagers, table, number, dark, said=(table, number)))
+    return ClosedWagers(**await act.at_table(core.CloseWagers, table, number, dark, content=(table, number)))
 
 
 @router.post("/rounds/{table}/{number}/fold")
-async def fold(table: TablePath, number: RoundPath, body: BoxAct, act: BySupervisor) -> Done:
+async def fold(table: TablePath, number: RoundPath, body: BoxRequest, act: BySupervisor) -> EmptyResponse:
     """Fold a box."""
-    return Done(**await act.at_table(core.Fold, table, number, body.box, body.reason))
+    return EmptyResponse(**await act.at_table(core.Fold, table, number, body.box, body.reason))
 
 
 @router.post("/rounds/{table}/{number}/unfold")
-async def unfold(table: TablePath, number: RoundPath, body: BoxAct, act: BySupervisor) -> Done:
-    """Take a fold back; the declaration it dropped does not come back."""
-    return Done(**await act.at_table(core.Unfold, table, number, body.box, body.reason))
+async def unfold(table: TablePath, number: RoundPath, body: BoxRequest, act: BySupervisor) -> EmptyResponse:
+    """Undo a fold; a declaration that the fold removed is not restored."""
+    return EmptyResponse(**await act.at_table(core.Unfold, table, number, body.box, body.reason))
 
 
 @router.post("/rounds/{table}/{number}/declare")
-async def declare(table: TablePath, number: RoundPath, body: Declaration, act: BySupervisor) -> Declared:
+async def declare(
+    table: TablePath, number: RoundPath, body: DeclarationRequest, act: BySupervisor
+) -> DeclarationResult:
     """Declare a box's cards."""
     shown = act.service_of(table).committed.displayed_cents
-    said = (table, number, body.box, body.cards)
-    return Declared(**await act.at_table(core.Declare, table, number, body.box, tuple(body.cards), shown, said=said))
+    content = (table, number, body.box, body.cards)
+    return DeclarationResult(
+        **await act.at_table(core.Declare, table, number, body.box, tuple(body.cards), shown, content=content)
+    )
 
 
 @router.post("/rounds/{table}/{number}/settle")
@@ -196,37 +200,37 @@ async def settle(table: TablePath, number: RoundPath, act: BySupervisor) -> Payo
 
 
 @router.post("/tables/{table}/resume")
-async def resume(table: TablePath, body: Resumption, act: BySupervisor) -> Done:
-    """Let a suspended table play on."""
-    return Done(**await act.at_table(core.ResumeTable, table, body.note))
+async def resume(table: TablePath, body: ResumeRequest, act: BySupervisor) -> EmptyResponse:
+    """Resume a suspended table."""
+    return EmptyResponse(**await act.at_table(core.ResumeTable, table, body.note))
 
 
 @router.post("/tables/{table}/mode")
-async def mode(table: TablePath, body: Mode, act: ByManager) -> ModeSet:
+async def mode(table: TablePath, body: ModeRequest, act: ByManager) -> TableMode:
     """Set tournament mode."""
-    return ModeSet(**await act.at_table(core.SetMode, table, body.tournament, body.restricted))
+    return TableMode(**await act.at_table(core.SetMode, table, body.tournament, body.restricted))
 
 
 @router.post("/tables")
-async def link(body: Linking, act: ByManager) -> Linked:
-    """Link a table to a jackpot, a new one or one that was removed from it."""
-    jackpot = act.services.meant(body.jackpot)
+async def link(body: LinkRequest, act: ByManager) -> LinkedTable:
+    """Link a table to a jackpot: a new table, or one that was unlinked from it."""
+    jackpot = act.services.resolve(body.jackpot)
     if not await act.was_carried_out(jackpot):
-        await _enter(body, jackpot, act)
+        await _add_to_site(body, jackpot, act)
     answer: dict[str, Any] = await act.at_jackpot(core.LinkTable, jackpot, body.table, body.boxes)
-    return Linked(table=answer["table"], jackpot=jackpot)
+    return LinkedTable(table=answer["table"], jackpot=jackpot)
 
 
 @router.post("/tables/{table}/unlink")
-async def unlink(table: TablePath, body: Unlinking, act: ByManager) -> Removed:
-    """Take a table off its jackpot, between rounds."""
+async def unlink(table: TablePath, body: UnlinkRequest, act: ByManager) -> UnlinkedTable:
+    """Unlink a table from its jackpot, between rounds."""
     jackpot = act.services.jackpot_of(table)
     answer: dict[str, Any] = await act.at_jackpot(core.UnlinkTable, jackpot, table, body.reason)
-    return Removed(table=answer["table"], removed=True)
+    return UnlinkedTable(table=answer["table"], removed=True)
 
 
-async def _enter(body: Linking, jackpot: str, act: Act) -> None:
-    """A new table is entered in the site's list first, unless its jackpot would refuse it."""
+async def _add_to_site(body: LinkRequest, jackpot: str, act: Act) -> None:
+    """Add a new table to the site first, unless its jackpot would refuse it."""
     known = act.services.site.tables.get(body.table)
     if known == jackpot:
         return

@@ -46,7 +46,7 @@ async def audit(  # noqa: PLR0913 - one for each filter
     try:
         found, problem = await _search(visit, searched, asked, before), None
     except Problem as wrong:
-        found, problem = Paged[api.ToldEvent](rows=[], before=None), wrong.detail
+        found, problem = Paged[api.AuditEvent](rows=[], before=None), wrong.detail
     return visit.show(
         "console/audit.html",
         status=422 if problem else 200,
@@ -67,7 +67,7 @@ async def audit(  # noqa: PLR0913 - one for each filter
     )
 
 
-async def _search(visit: Visit, chain: str, asked: dict[str, str | None], before: int | None) -> Paged[api.ToldEvent]:
+async def _search(visit: Visit, chain: str, asked: dict[str, str | None], before: int | None) -> Paged[api.AuditEvent]:
     return await api.audit(
         _caller=visit.caller,
         services=visit.services,

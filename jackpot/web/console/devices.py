@@ -8,7 +8,7 @@ from fastapi import APIRouter
 from fastapi.responses import HTMLResponse
 
 from jackpot.web.api import devices as api
-from jackpot.web.api import play
+from jackpot.web.api import tables
 from jackpot.web.console.layout import Visit, Visiting
 from jackpot.web.templates import page
 
@@ -33,7 +33,7 @@ async def _found(visit: Visit) -> dict[str, Any]:
     kept = await api.quarantine(caller, services)
     return {
         "tables": [
-            await play.one_table(row.table, caller, services) for row in await play.tables(caller, services, name)
+            await tables.one_table(row.table, caller, services) for row in await tables.tables(caller, services, name)
         ],
         "displays": heard.displays,
         "meter_cents": visit.board.jackpot.meter_cents,

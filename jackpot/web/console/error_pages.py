@@ -13,7 +13,7 @@ from jackpot.store.errors import StoreError
 from jackpot.web.api_guard import GUARDED
 from jackpot.web.console.layout import NotSignedIn, Visit, to_sign_in, visit_by
 from jackpot.web.formatting import as_sentence
-from jackpot.web.problems import FAILURES, Problem, told
+from jackpot.web.problems import FAILURES, Problem, response_to
 from jackpot.web.security_headers import ALWAYS
 from jackpot.web.services import services_of
 from jackpot.web.templates import page
@@ -41,7 +41,7 @@ def install(app: FastAPI) -> None:
 
 
 async def _answered(request: Request, error: Exception) -> Response:
-    response: Response = told(request, error)
+    response: Response = response_to(request, error)
     if is_for_people(request):
         response = await _shown(request, response)
     # What goes wrong unforeseen is answered outside of what adds these to every other answer.

@@ -15,7 +15,7 @@ from jackpot.web.console.fragments import bar
 from jackpot.web.live_view import JackpotView, LiveView
 from jackpot.web.problems import Problem
 from jackpot.web.services import WebServices, services_of
-from jackpot.web.sse import Feed
+from jackpot.web.sse import SseFeed
 from jackpot.web.templates import page
 
 PLACES: Final = (
@@ -49,12 +49,12 @@ class Visit:
         self._looked_at: str | None = None
         self.caller = caller
         self.services: WebServices = services_of(request)
-        self.live: LiveView = request.app.state.live
+        self.live: LiveView = request.app.state.live_view
 
     @property
-    def live_feed(self) -> Feed:
+    def live_feed(self) -> SseFeed:
         """Everyone who is fed."""
-        feed: Feed = self._request.app.state.feed
+        feed: SseFeed = self._request.app.state.sse_feed
         return feed
 
     def is_still_welcome(self) -> bool:
@@ -79,7 +79,7 @@ class Visit:
     @property
     def board(self) -> JackpotView:
         """What is live of it."""
-        return self.live.boards[self.jackpot]
+        return self.live.views[self.jackpot]
 
     @property
     def _elsewhere(self) -> str:
@@ -114,7 +114,7 @@ async def visit_by(request: Request) -> Visit:
     """The visit of whoever is signed in."""
     authenticator: Authenticator = request.app.state.authenticator
     try:
-        return Visit(request, await authenticator.admit(request))
+        return Visit(request, await authenticator.authenticate(request))
     except Problem as problem:
         if problem.status != 401:
             raise
@@ -130,7 +130,7 @@ async def to_sign_in(request: Request, error: Exception) -> Response:
     ended = isinstance(error, NotSignedIn) and error.ended
     if path == FEED:  # no person sees what is answered there
         code = "session_ended" if ended else "unauthenticated"
-        return problems.answer(401, code, "this feed is for whoever is signed in: sign in first")
+        return problems.problem_response(401, code, "this feed is for whoever is signed in: sign in first")
     query = f"?{request.url.query}" if request.url.query else ""
     back = "" if (path, query) == ("/", "") else f"&next={quote(path + query, safe='')}"
     return RedirectResponse(f"/sign-in?{'ended=1' if ended else ''}{back}".replace("?&", "?").rstrip("?"), 303)

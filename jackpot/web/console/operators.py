@@ -54,12 +54,12 @@ async def waiting(visit: Visiting) -> HTMLResponse:
     return page("console/people_waiting.html", jackpot=visit.jackpot, people=found)
 
 
-def _person(told: api.ToldOperator, own: str, at: str, soon: str) -> Person:
+def _person(told: api.OperatorSummary, own: str, at: str, soon: str) -> Person:
     renewal = "none" if not told.active else "own" if told.name == own else _renewal(told.role)
     return Person(told.name, told.role.value, told.active, told.expires_at, _token(told, at, soon), renewal)
 
 
-def _token(told: api.ToldOperator, at: str, soon: str) -> str:
+def _token(told: api.OperatorSummary, at: str, soon: str) -> str:
     if not told.active:
         return "none"
     ends = told.expires_at or "9999"

@@ -11,8 +11,9 @@ from fastapi.responses import HTMLResponse
 
 from jackpot.core.ledger import Account
 from jackpot.store.pool_history import MAX_HOURS
-from jackpot.web.api import configs, play
+from jackpot.web.api import configs
 from jackpot.web.api import pools as api
+from jackpot.web.api import wins as wins_api
 from jackpot.web.console import chart
 from jackpot.web.console.layout import Visit, Visiting
 from jackpot.web.formatting import local, money
@@ -54,7 +55,7 @@ async def _figures(visit: Visit, hours: int) -> dict[str, Any]:
     name, caller, services = visit.jackpot, visit.caller, visit.services
     told = await configs.configs(caller, services, name)
     history = await api.history(name, caller, services, hours)
-    wins = await play.wins(_caller=caller, services=services, jackpot=name, limit=SHOWN_WINS)
+    wins = await wins_api.wins(_caller=caller, services=services, jackpot=name, limit=SHOWN_WINS)
     pools = await api.one(name, caller, services)
     points = _since_the_beginning(history.points)
     return {

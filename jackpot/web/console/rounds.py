@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Query
 from fastapi.responses import HTMLResponse
 
-from jackpot.web.api import play
+from jackpot.web.api import rounds as api
 from jackpot.web.api.schemas import Before, RoundPath, TablePath
 from jackpot.web.console.fragments import card
 from jackpot.web.console.layout import Visit, Visiting
@@ -22,7 +22,7 @@ Outcome = Annotated[Literal["played", "void", "playing"] | None, EMPTY, Query()]
 @router.get("/rounds")
 async def rounds(visit: Visiting, table: Filter = None, outcome: Outcome = None, before: Before = None) -> HTMLResponse:
     """Rounds, the newest first."""
-    found = await play.rounds(
+    found = await api.rounds(
         _caller=visit.caller,
         services=visit.services,
         jackpot=visit.jackpot,
@@ -45,7 +45,7 @@ async def rounds(visit: Visiting, table: Filter = None, outcome: Outcome = None,
 async def one_round(visit: Visiting, table: TablePath, number: RoundPath) -> HTMLResponse:
     """One round, with what a supervisor can do about it."""
     visit.look_at(visit.services.jackpot_of(table))
-    found = await play.one_round(table, number, visit.caller, visit.services)
+    found = await api.one_round(table, number, visit.caller, visit.services)
     return visit.show(
         "console/round.html",
         round=found,
@@ -62,7 +62,7 @@ def _last(visit: Visit, table: str) -> int:
     return known.number if known else 0
 
 
-def _declared(visit: Visit, found: play.OneRound) -> dict[int, tuple[str, ...]]:
+def _declared(visit: Visit, found: api.RoundDetail) -> dict[int, tuple[str, ...]]:
     """The hands that can be corrected: those which stand in a round that awaits confirmation."""
     table = visit.board.jackpot.tables[found.table_id]
     if table.round is None or table.number != found.round:
@@ -70,7 +70,7 @@ def _declared(visit: Visit, found: play.OneRound) -> dict[int, tuple[str, ...]]:
     return {box: told.cards for box, told in sorted(table.round.declared.items())}
 
 
-def _card(visit: Visit, found: play.OneRound) -> str | None:
+def _card(visit: Visit, found: api.RoundDetail) -> str | None:
     """The table as it is now, where it plays this round."""
     table = visit.board.jackpot.tables[found.table_id]
     playing = found.outcome is None and not table.unlinked

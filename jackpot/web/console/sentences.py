@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from jackpot.core.events import EventType
 from jackpot.core.site.events import SiteEventType
-from jackpot.web.api.audit import ToldEvent
+from jackpot.web.api.audit import AuditEvent
 from jackpot.web.formatting import account_name, card_face, cause, hand_name, money, share
 
 Data = Mapping[str, Any]
@@ -19,7 +19,7 @@ def event_name(kind: str) -> str:
     return kind.replace("_", " ").capitalize()
 
 
-def sentence(event: ToldEvent) -> str:
+def sentence(event: AuditEvent) -> str:
     """What an event says; one that is written in a way we do not know is told by its type alone."""
     try:
         return _SENTENCES[event.type](json.loads(event.data), event)
@@ -67,68 +67,68 @@ def _config(config: Data) -> str:
     )
 
 
-def _wager(data: Data, _event: ToldEvent) -> str:
+def _wager(data: Data, _event: AuditEvent) -> str:
     split = f"{money(data['jackpot_cents'])} to the jackpot pool, {money(data['reserve_cents'])} to the reserve pool"
     return f"Box {data['box']} wagered {money(data['amount_cents'])}: {split}."
 
 
-def _closed(data: Data, _event: ToldEvent) -> str:
+def _closed(data: Data, _event: AuditEvent) -> str:
     dark = f"; the pad reports a dark lamp at {_boxes(data['unconfirmed'])}" if data["unconfirmed"] else ""
     return f"Wagers closed with {_boxes(data['lit'])} lit{dark}."
 
 
-def _declared(data: Data, _event: ToldEvent) -> str:
+def _declared(data: Data, _event: AuditEvent) -> str:
     return f"Box {data['box']} declared {_hand(data['cards'])}: {hand_name(data['hand']).lower()}."
 
 
-def _corrected(data: Data, event: ToldEvent) -> str:
+def _corrected(data: Data, event: AuditEvent) -> str:
     hands = [
         f"box {box} {'wins nothing' if cards is None else 'is ' + _hand(cards)}" for box, cards in data["hands"].items()
     ]
     return f"Round {event.round} corrected ({', '.join(hands)}): {_prizes(data['payouts'])}{_because(data['reason'])}."
 
 
-def _suspended(data: Data, event: ToldEvent) -> str:
+def _suspended(data: Data, event: AuditEvent) -> str:
     told = ", ".join(part for part in (data["equipment"], data["note"]) if part)
     return f"Table {event.table_id} suspended. {cause(data['cause'])}{_because(told)}."
 
 
-def _shown(data: Data, _event: ToldEvent) -> str:
+def _shown(data: Data, _event: AuditEvent) -> str:
     right = "which is the meter" if data["right"] else "which is not the meter"
     return f"Display {data['display']} shows {money(data['amount_cents'])}, {right}."
 
 
-def _mode(data: Data, event: ToldEvent) -> str:
+def _mode(data: Data, event: AuditEvent) -> str:
     if not data["tournament"]:
         return f"Table {event.table_id} plays as usual, no tournament."
     return f"Tournament at table {event.table_id}{', without jackpot wagers' if data['restricted'] else ''}."
 
 
-def _adjustment_proposed(data: Data, _event: ToldEvent) -> str:
+def _adjustment_proposed(data: Data, _event: AuditEvent) -> str:
     body = data["body"]
     ends = f"from {account_name(body['source'])} to {account_name(body['target'])}"
     return f"Proposal {data['proposal']}: move {money(body['amount_cents'])} {ends}{_because(data['reason'])}."
 
 
-def _adjusted(data: Data, event: ToldEvent) -> str:
+def _adjusted(data: Data, event: AuditEvent) -> str:
     ((source, target, cents, _),) = moves(event.transfers)
     ends = f"from {account_name(source)} to {account_name(target)}"
     return f"Proposal {data['proposal']} of {data['proposed_by']} approved: {money(cents)} moved {ends}."
 
 
-def _retired(data: Data, event: ToldEvent) -> str:
+def _retired(data: Data, event: AuditEvent) -> str:
     held = money(sum(cents for _, _, cents, _ in moves(event.transfers)))
     return (
         f"The jackpot ended by proposal {data['proposal']} of {data['proposed_by']}: {held} goes on to {data['heir']}."
     )
 
 
-def _added(data: Data, _event: ToldEvent) -> str:
+def _added(data: Data, _event: AuditEvent) -> str:
     proposed = f", proposed by {data['proposed_by']}" if data.get("proposed_by") else ""
     return f"{data['name']} added as {data['role']}{proposed}{_until(data)}."
 
 
-def _renewed(data: Data, _event: ToldEvent) -> str:
+def _renewed(data: Data, _event: AuditEvent) -> str:
     proposed = f", proposed by {data['proposed_by']}" if data.get("proposed_by") else ""
     return f"{data['name']} has a new token{proposed}{_until(data)}."
 
@@ -137,12 +137,12 @@ def _until(data: Data) -> str:
     return f"; the token ends on {data['expires_at'][:10]}" if data.get("expires_at") else ""
 
 
-def _refused(data: Data, _event: ToldEvent) -> str:
+def _refused(data: Data, _event: AuditEvent) -> str:
     times = data["attempts"]
     return f"Sign-in refused {'once' if times == 1 else f'{times} times'}, from {data['address']}."
 
 
-_SENTENCES: Final[dict[str, Callable[[Data, ToldEvent], str]]] = {
+_SENTENCES: Final[dict[str, Callable[[Data, AuditEvent], str]]] = {
     EventType.JACKPOT_CREATED: lambda d, e: (
         f"The jackpot {d['jackpot']} began under {d['instrument']} ({_config(d['config'])}), by {e.actor} "
         f"and {d['approved_by']}."

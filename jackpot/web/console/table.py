@@ -8,7 +8,8 @@ from fastapi import APIRouter
 from fastapi.responses import HTMLResponse
 
 from jackpot.core.state import Phase, Table
-from jackpot.web.api import play
+from jackpot.web.api import rounds as rounds_api
+from jackpot.web.api import tables
 from jackpot.web.api.schemas import TablePath
 from jackpot.web.console.fragments import card
 from jackpot.web.console.layout import Visiting
@@ -24,8 +25,8 @@ async def one_table(visit: Visiting, table: TablePath) -> HTMLResponse:
     visit.look_at(visit.services.jackpot_of(table))
     known = visit.board.jackpot.tables.get(table)
     linked = known is not None and not known.unlinked
-    found = await play.one_table(table, visit.caller, visit.services) if linked else None
-    rounds = await play.rounds(
+    found = await tables.one_table(table, visit.caller, visit.services) if linked else None
+    rounds = await rounds_api.rounds(
         _caller=visit.caller, services=visit.services, jackpot=visit.jackpot, table=table, limit=LAST_ROUNDS
     )
     return visit.show(

@@ -8,7 +8,7 @@ from fastapi import APIRouter, Query
 from fastapi.responses import HTMLResponse
 
 from jackpot.core.state import PayoutStatus
-from jackpot.web.api import play
+from jackpot.web.api import wins as api
 from jackpot.web.api.schemas import Before
 from jackpot.web.console.fragments import pending
 from jackpot.web.console.layout import Visiting
@@ -25,7 +25,7 @@ async def wins(
     before: Before = None,
 ) -> HTMLResponse:
     """What waits, and the prizes of one status or table, the newest first."""
-    found = await play.wins(
+    found = await api.wins(
         _caller=visit.caller,
         services=visit.services,
         jackpot=visit.jackpot,

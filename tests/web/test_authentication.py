@@ -1,4 +1,4 @@
-"""The authenticator with a store of its own: what it must tell is told, whatever the store does meanwhile."""
+"""The authenticator with its own store: records of refused sign-ins, and rate limits."""
 
 import asyncio
 import json
@@ -34,7 +34,7 @@ def database(tmp_path):
 
 @pytest.fixture
 def authenticator(database):
-    site_writer = SiteWriter(database, "site_writer", lambda: None)
+    site_writer = SiteWriter(database, "test", lambda: None)
     yield Authenticator(site_writer)
     site_writer.close()
 
@@ -46,15 +46,15 @@ def request(address, token=None):
 
 async def guess(authenticator, address):
     with pytest.raises(Problem):
-        await authenticator.admit(request(address, "wrong"))
+        await authenticator.authenticate(request(address, "wrong"))
 
 
 def entries(database):
     e = tables.events.c
     query = select(e.data).where(e.type == "sign_in_refused").order_by(e.seq)
     with database.reader() as connection:
-        told = [json.loads(data) for data in connection.execute(query).scalars()]
-    return [(data["address"], data["attempts"]) for data in told]
+        recorded = [json.loads(data) for data in connection.execute(query).scalars()]
+    return [(data["address"], data["attempts"]) for data in recorded]
 
 
 def rename(database, name, other):
@@ -62,31 +62,31 @@ def rename(database, name, other):
         connection.execute(text(f"ALTER TABLE {name} RENAME TO {other}"))
 
 
-def test_refusals_that_the_store_does_not_take_are_told_later_and_none_is_lost(authenticator, database):
+def test_refusals_that_the_store_cannot_take_are_recorded_later_and_none_is_lost(authenticator, database):
     async def run():
         for address in ("10.0.0.7", "10.0.0.8", "10.0.0.7", "10.0.0.9"):
             await guess(authenticator, address)
         rename(database, "events", "elsewhere")
         for _ in range(2):
             with pytest.raises(StoreError):
-                await authenticator.tell_refusals()
+                await authenticator.record_refusals()
         rename(database, "elsewhere", "events")
         await guess(authenticator, "10.0.0.9")
-        await authenticator.tell_refusals()
-        await authenticator.tell_refusals()
+        await authenticator.record_refusals()
+        await authenticator.record_refusals()
 
     asyncio.run(run())
     assert entries(database) == [("10.0.0.7", 2), ("10.0.0.8", 1), ("10.0.0.9", 2)]
 
 
-def test_a_right_token_signs_in_however_many_wrong_ones_came_from_its_address(authenticator):
+def test_valid_tokens_are_never_rate_limited(authenticator):
     async def run():
         for _ in range(MAX_FAILURES + 5):
             await guess(authenticator, "10.0.0.7")
         with pytest.raises(Problem) as refused:
             await authenticator.sign_in(request("10.0.0.7"), "wrong")
         assert refused.value.status == 429
-        assert (await authenticator.admit(request("10.0.0.7", TOKEN))).operator.name == "max"
+        assert (await authenticator.authenticate(request("10.0.0.7", TOKEN))).operator.name == "max"
         _, caller = await authenticator.sign_in(request("10.0.0.7"), TOKEN)
         assert caller.operator.name == "max"
 
