@@ -169,6 +169,15 @@ def test_each_module_states_its_job(name, path):
     assert docstring[0].isupper() or docstring[0] == "`"
 
 
+def test_no_two_classes_share_a_name():
+    found = {}
+    for name, path in modules():
+        for node in ast.parse(path.read_text()).body:
+            if isinstance(node, ast.ClassDef):
+                found.setdefault(node.name, []).append(name)
+    assert {name: where for name, where in found.items() if len(where) > 1} == {}
+
+
 def test_money_is_never_a_float():
     for top in ("rules", "jackpot"):
         for path in (ROOT / top).rglob("*.py"):

@@ -119,8 +119,6 @@ class Act(NamedTuple):
 
 
 Auditor = Annotated[Caller, Depends(RequireRole(Role.AUDITOR))]
-Supervisor = Annotated[Caller, Depends(RequireRole(Role.SUPERVISOR))]
-Manager = Annotated[Caller, Depends(RequireRole(Role.MANAGER))]
 ByAnyone = Annotated[Act, Depends(ActAs(Role.AUDITOR))]
 BySupervisor = Annotated[Act, Depends(ActAs(Role.SUPERVISOR))]
 ByManager = Annotated[Act, Depends(ActAs(Role.MANAGER))]
