@@ -56,7 +56,7 @@ async def _not_yet(request: Request) -> Response:
     """A problem for programs; a page for people, which looks again by itself."""
     answer: Response = problems.answer(503, "starting", "the controller is starting: /readyz says what it waits for")
     if error_pages.is_for_people(request):
-        answer = error_pages.bare(answer, "Jackpot controller")
+        answer = error_pages.without_layout(answer, "Jackpot controller")
         answer.headers["Refresh"] = str(AGAIN_SECONDS)
     answer.headers["Retry-After"] = str(AGAIN_SECONDS)
     return answer

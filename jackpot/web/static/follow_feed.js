@@ -1,82 +1,85 @@
-// Parts of a page that follow the floor: fetched anew after a fragment that they name has changed, while they are seen.
+// Refresh parts of a page after a fragment of the feed that they depend on has changed.
+//
+// Such a part has an id and names its fragments in data-refresh-on. The page is fetched again at most once a second, and
+// only while it is visible.
 
-import { leave } from "./leave.js";
-import { swap } from "./swap.js";
+import { reloadSignedOut } from "./navigation.js";
+import { patchHtml } from "./patch_html.js";
 
-const BETWEEN_MS = 1_000;
+const INTERVAL_MS = 1_000;
 
-let askedAt = -BETWEEN_MS;
+let fetchedAt = -INTERVAL_MS;
 let isDue = false;
 let timer = 0;
 
-const parts = () => [...document.querySelectorAll("[data-refresh][id]")];
+const parts = () => [...document.querySelectorAll("[data-refresh-on][id]")];
 
-/** A fragment has changed. */
-export function changed(name) {
-  if (!parts().some((part) => part.dataset.refresh.split(" ").includes(name))) return;
+/** Schedule a refresh if a part depends on this fragment. */
+export function fragmentChanged(name) {
+  if (!parts().some((part) => part.dataset.refreshOn.split(" ").includes(name))) return;
   isDue = true;
   schedule();
 }
 
-/** Whoever looks has done something: what it changed is fetched at once. */
-export function renew() {
+/** Refresh at once, after an act of the user. */
+export function refreshNow() {
   isDue = true;
-  askedAt = -BETWEEN_MS;
+  fetchedAt = -INTERVAL_MS;
   schedule();
 }
 
 function schedule() {
   if (!isDue || timer || document.hidden) return;
-  timer = setTimeout(refresh, Math.max(0, askedAt + BETWEEN_MS - performance.now()));
+  timer = setTimeout(refresh, Math.max(0, fetchedAt + INTERVAL_MS - performance.now()));
 }
 
-/** The page as it would be now; null where the session has ended, and the controller says where to go. */
-async function now() {
-  // The header says that nobody asked: a page that is only left open does not keep its session alive.
+/** Fetch this page's HTML; null if the session has ended, which redirects to the sign-in page. */
+async function fetchPage() {
+  // The header marks a request without user action, so that an open page does not keep its session alive.
   const response = await fetch(location.href, { headers: { Accept: "text/html", "X-Unattended": "1" } });
-  if (response.redirected) leave();
+  if (response.redirected) reloadSignedOut();
   return response.ok && !response.redirected ? await response.text() : null;
 }
 
-/** The feed is not to be had: because the controller is away, or because nobody is signed in here any more. */
-export async function leaveIfSignedOut() {
+/** Check, after the feed was refused, if the session has ended; if so, go to the sign-in page. */
+export async function checkSession() {
   try {
-    await now();
+    await fetchPage();
   } catch {
-    // The controller is not reached, and the page says so already.
+    // The controller cannot be reached, and the page shows that already.
   }
 }
 
 async function refresh() {
   isDue = false;
   try {
-    const text = await now();
-    if (text !== null) place(text);
+    const html = await fetchPage();
+    if (html !== null) patchParts(html);
   } catch {
-    isDue = true; // the controller is not reached
+    isDue = true; // the controller cannot be reached: try again
   }
-  askedAt = performance.now();
+  fetchedAt = performance.now();
   timer = 0;
   schedule();
 }
 
-/** Each part as it is now; where one is gone, the page has become another one, and all of it is exchanged. */
-function place(text) {
-  const fresh = new DOMParser().parseFromString(text, "text/html");
-  const isSame = parts().every((part) => fresh.getElementById(part.id));
-  for (const part of isSame ? parts() : [document.getElementById("main")]) {
-    const found = fresh.getElementById(part.id);
-    if (found.innerHTML !== part.innerHTML && !isBeingFilledIn(part)) swap(part, found.innerHTML);
+/** Patch each part; if one no longer exists in the new page, patch the whole main element. */
+function patchParts(html) {
+  const fetched = new DOMParser().parseFromString(html, "text/html");
+  const hasAll = parts().every((part) => fetched.getElementById(part.id));
+  for (const part of hasAll ? parts() : [document.getElementById("main")]) {
+    const found = fetched.getElementById(part.id);
+    if (found.innerHTML !== part.innerHTML && !hasUnsavedInput(part)) patchHtml(part, found.innerHTML);
   }
 }
 
-/** Nobody loses what they are writing. */
-function isBeingFilledIn(part) {
-  const isTouched = (field) =>
+/** Return true if the user has changed a field in this part: a refresh would discard it. */
+function hasUnsavedInput(part) {
+  const isChanged = (field) =>
     field.options
       ? field.selectedIndex !== Math.max(0, [...field.options].findIndex((option) => option.defaultSelected))
       : field.value !== field.defaultValue || field.checked !== field.defaultChecked;
-  return [...part.querySelectorAll("input, select, textarea")].some(isTouched);
+  return [...part.querySelectorAll("input, select, textarea")].some(isChanged);
 }
 
 document.addEventListener("visibilitychange", schedule);

@@ -1,20 +1,20 @@
-// Every way off a page: the first that is chosen is taken, and nothing that is heard later changes it.
+// Leave the page, once: after the first call of navigate() all others are ignored.
 
-const KEPT = "#ask[open] .token, #ask[open] form[aria-busy]"; // a token that is told only once, or about to be
+const KEEPS_PAGE = "#act-dialog[open] .token, #act-dialog[open] form[aria-busy]"; // a token that is shown only once, or is about to be
 
-let isLeaving = false;
-addEventListener("pageshow", () => (isLeaving = false)); // a browser may bring the very same page back
+let isNavigating = false;
+addEventListener("pageshow", () => (isNavigating = false)); // a browser may restore this page from its cache
 
-/** Go to an address, or without one to this page as it is now; after a promise, where one is to be kept first. */
-export async function go(address, after) {
-  if (isLeaving) return;
-  isLeaving = true;
+/** Go to an address, or reload this page without one; wait for the promise `after` first. */
+export async function navigate(address, after) {
+  if (isNavigating) return;
+  isNavigating = true;
   await after;
   if (address) location.assign(address);
   else location.reload();
 }
 
-/** Nobody is signed in here any more, and the controller says where to go; what is told only once is taken down first. */
-export function leave() {
-  if (!document.querySelector(KEPT)) go();
+/** Reload because the session has ended: the controller redirects to the sign-in page. Not while a token is shown. */
+export function reloadSignedOut() {
+  if (!document.querySelector(KEEPS_PAGE)) navigate();
 }

@@ -1,35 +1,36 @@
-// New HTML into an old place, which hears "swapped": the keyboard stays where it was, and what was opened stays open.
+// Replace an element's HTML; the focus and open details stay, and the element fires a "patched" event.
 
-const mark = (one) => one.id || (one.dataset.act && `${one.dataset.act} ${one.dataset.title}`) || one.getAttribute("href");
+const key = (element) =>
+  element.id || (element.dataset.act && `${element.dataset.act} ${element.dataset.title}`) || element.getAttribute("href");
 
-let isPressed = false; // a button that is exchanged while a finger is on it would not be clicked
-const waiting = new Map();
+let isPressed = false; // a button that is replaced while the pointer is down would not be clicked
+const deferred = new Map(); // element → HTML to set when the pointer is up
 
 document.addEventListener("pointerdown", () => (isPressed = true), true);
-for (const end of ["pointerup", "pointercancel"]) document.addEventListener(end, () => setTimeout(release), true);
+for (const type of ["pointerup", "pointercancel"]) document.addEventListener(type, () => setTimeout(applyDeferred), true);
 
-function release() {
+function applyDeferred() {
   isPressed = false;
-  for (const [target, html] of waiting) put(target, html);
-  waiting.clear();
+  for (const [target, html] of deferred) apply(target, html);
+  deferred.clear();
 }
 
-export function swap(target, html) {
-  if (isPressed) waiting.set(target, html);
-  else put(target, html);
+export function patchHtml(target, html) {
+  if (isPressed) deferred.set(target, html);
+  else apply(target, html);
 }
 
-function put(target, html) {
-  const focused = target.contains(document.activeElement) ? mark(document.activeElement) : null;
-  const opened = [...target.querySelectorAll("details[open][id]")].map((one) => one.id);
+function apply(target, html) {
+  const focused = target.contains(document.activeElement) ? key(document.activeElement) : null;
+  const opened = [...target.querySelectorAll("details[open][id]")].map((details) => details.id);
   target.innerHTML = html;
   for (const id of opened) target.querySelector(`#${CSS.escape(id)}`)?.setAttribute("open", "");
-  if (focused) [...target.querySelectorAll("button, a, summary, input, select")].find((one) => mark(one) === focused)?.focus();
-  target.dispatchEvent(new Event("swapped", { bubbles: true }));
+  if (focused) [...target.querySelectorAll("button, a, summary, input, select")].find((element) => key(element) === focused)?.focus();
+  target.dispatchEvent(new Event("patched", { bubbles: true }));
 }
 
-/** Whether a place already shows this, however the browser writes it. */
-export function shows(target, html) {
+/** Return true if the element already has this HTML, as the browser serializes it. */
+export function hasHtml(target, html) {
   const template = document.createElement("template");
   template.innerHTML = html;
   return target.innerHTML === template.innerHTML;

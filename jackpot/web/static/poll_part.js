@@ -1,46 +1,48 @@
-// Parts of a page that are asked for again now and then, while somebody can see them.
+// Fetch parts of a page again at a fixed interval while the page is visible.
 
-import { leave } from "./leave.js";
+import { reloadSignedOut } from "./navigation.js";
 
-const REACHED = "a, summary, [tabindex]";
+const FOCUSABLE = "a, summary, [tabindex]";
+const CHECK_MS = 500;
 
-/** Ask for a part again; whatever was unfolded, focused or scrolled in it stays so. */
-async function renew(part) {
+/** Fetch a part again and put it in place; mark it stale if that fails. */
+async function poll(part) {
   let response;
   try {
-    // The header says that nobody asked: a page that is only left open does not keep its session alive.
-    response = await fetch(part.dataset.fresh, { redirect: "manual", headers: { "X-Unattended": "1" } });
+    // The header marks a request without user action, so that an open page does not keep its session alive.
+    response = await fetch(part.dataset.poll, { redirect: "manual", headers: { "X-Unattended": "1" } });
   } catch {
     part.classList.add("stale");
     return;
   }
   if (response.type === "opaqueredirect") {
-    leave();
+    reloadSignedOut();
     return;
   }
   part.classList.toggle("stale", !response.ok);
-  if (response.ok) place(part, await response.text());
+  if (response.ok) replaceHtml(part, await response.text());
 }
 
-function place(part, text) {
-  const all = (what) => [...part.querySelectorAll(what)];
-  const open = new Set(all("details[open]").map((one) => one.id));
-  const scrolled = all(".scroll").map((one) => [one.scrollLeft, one.scrollTop]);
-  const focused = all(REACHED).indexOf(document.activeElement);
-  part.innerHTML = text;
-  for (const one of all("details")) one.open = open.has(one.id);
-  all(".scroll").forEach((one, n) => one.scrollTo(...(scrolled[n] ?? [0, 0])));
-  all(REACHED)[focused]?.focus({ preventScroll: true });
+/** Replace a part's HTML; open details, scroll positions and the focus stay. */
+function replaceHtml(part, html) {
+  const all = (selector) => [...part.querySelectorAll(selector)];
+  const open = new Set(all("details[open]").map((details) => details.id));
+  const scrolled = all(".scroll").map((element) => [element.scrollLeft, element.scrollTop]);
+  const focused = all(FOCUSABLE).indexOf(document.activeElement);
+  part.innerHTML = html;
+  for (const details of all("details")) details.open = open.has(details.id);
+  all(".scroll").forEach((element, n) => element.scrollTo(...(scrolled[n] ?? [0, 0])));
+  all(FOCUSABLE)[focused]?.focus({ preventScroll: true });
 }
 
-for (const part of document.querySelectorAll("[data-fresh]")) {
-  const every = Number(part.dataset.every) * 1_000;
-  let asked = performance.now();
-  const look = () => {
-    if (document.visibilityState !== "visible" || performance.now() - asked < every) return;
-    asked = performance.now();
-    renew(part);
+for (const part of document.querySelectorAll("[data-poll]")) {
+  const intervalMs = Number(part.dataset.pollSeconds) * 1_000;
+  let polledAt = performance.now();
+  const pollIfDue = () => {
+    if (document.visibilityState !== "visible" || performance.now() - polledAt < intervalMs) return;
+    polledAt = performance.now();
+    poll(part);
   };
-  setInterval(look, 500);
-  document.addEventListener("visibilitychange", look);
+  setInterval(pollIfDue, CHECK_MS);
+  document.addEventListener("visibilitychange", pollIfDue);
 }
