@@ -102,7 +102,7 @@ def test_only_managers_see_proposed_managers_on_the_floor(staged_site, open_page
     assert staged_site.site.act("operators/mia/propose")[0] == 200
     person = page.locator("#person-mia")
     person.wait_for()  # without a reload
-    assert "mia becomes a manager" in person.inner_text()
+    assert "New manager proposed: mia" in person.inner_text()
     assert page.get_by_text("Nothing is waiting for you.").is_hidden()
     assert serious_findings(page) == {}
     other.reload()
