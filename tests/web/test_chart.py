@@ -115,10 +115,8 @@ def test_time_ticks_are_round_local_times(hours, zone, labels):
 
 
 def test_daylight_saving_leaves_ticks_at_midnight():
-    start, end = (
-        datetime(2026, 10, 1, tzinfo=UTC),
-        datetime(2026, 10, 7, tzinfo=UTC),
-    )  # Sydney's summer began on the 4th
+    # Daylight saving began in Sydney on the 4th.
+    start, end = datetime(2026, 10, 1, tzinfo=UTC), datetime(2026, 10, 7, tzinfo=UTC)
     ticks = chart.time_axis(start, end, ZoneInfo("Australia/Sydney")).ticks
     at = {datetime.fromtimestamp(tick.at / 1_000, ZoneInfo("Australia/Sydney")).hour for tick in ticks}
     assert at == {0}

@@ -130,7 +130,7 @@ class Table:
 
 
 CELEBRATION_MS = 12_000
-"""How long display.js celebrates a win."""
+"""The duration of a celebration in display.js."""
 METER = {
     "jackpot": "main", "amount_cents": 0, "state": "live", "pending": [], "epoch": 1, "seq": 1,
     "as_of": "2026-11-15T09:30:00.000Z", "fall": None, "unavailable": None,

@@ -105,8 +105,7 @@ def test_a_starting_controller_shows_a_page_that_reloads_itself():
 def test_a_failure_during_startup_is_a_problem_and_is_counted():
     errors = metrics.ERRORS.labels(SITE, "web")._value
     before = errors.get()
-    answer = request(
-        StartupRouter(SimpleNamespace()), "/readyz", accept="*/*"
-    )  # it has no health checks, so this fails
+    router = StartupRouter(SimpleNamespace())  # without health checks, so that /readyz fails
+    answer = request(router, "/readyz", accept="*/*")
     assert (answer.status_code, answer.json()["code"]) == (500, "internal")
     assert errors.get() == before + 1
