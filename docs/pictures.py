@@ -1,4 +1,4 @@
-"""Draws the README's pictures from the running program: python docs/pictures.py"""
+"""Draw the README's pictures from the running program: python docs/pictures.py"""
 
 from __future__ import annotations
 
@@ -49,16 +49,16 @@ def main() -> None:
 
 
 async def _draw_floor(screen: Console, broker: str) -> None:
-    """A floor some rounds into its evening, with a straight flush awaiting confirmation."""
+    """Draw a floor after some rounds, with a straight flush awaiting confirmation."""
     tables = [f"t{number}" for number in range(1, 9)]
     rigs = [Rig("t3", 4, "flush", 2), Rig("t6", 2, "full_house", 2), Rig("t2", 5, "straight_flush", 3)]
     async with Floor(tables, site="demo", broker=Broker.of(broker), speed=12, seed=5, shoe=Shoe(5, rigs)) as floor:
-        enough = asyncio.Event()
-        playing = asyncio.create_task(floor.play(until=enough))
+        stop = asyncio.Event()
+        playing = asyncio.create_task(floor.play(until=stop))
         await floor.wait_for(lambda: any(view.phase == "pending" for view in floor.snapshot().tables), 60)
         await asyncio.sleep(1)
         screen.print(draw_floor(floor.snapshot(), " Canberra Poker · progressive jackpot ", 24))
-        enough.set()
+        stop.set()
         await playing
 
 
@@ -71,7 +71,7 @@ def _save(screen: Console, name: str, title: str) -> None:
 
 
 def _own_fonts_only() -> str:
-    """The template without its font downloads: the picture must not reach out to anywhere."""
+    """Return Rich's template without its font downloads: the picture must not load anything."""
     start, end = CONSOLE_SVG_FORMAT.index("@font-face"), CONSOLE_SVG_FORMAT.index(".{unique_id}-matrix")
     return CONSOLE_SVG_FORMAT[:start] + CONSOLE_SVG_FORMAT[end:]
 

@@ -1,7 +1,7 @@
-"""Takes the README's screenshots from the running demonstration: python docs/screenshots.py
+"""Take the README's screenshots from the running demonstration: python docs/screenshots.py
 
-It needs Chromium (Debian's package) and what the tests install. The demonstration's shoe gives a straight flush within
-its first minute; the screens are taken while that awaits confirmation.
+It needs Chromium (Debian's package) and the test dependencies. The demonstration deals a straight flush within its
+first minute; the screenshots are taken while it awaits confirmation.
 """
 
 from __future__ import annotations
@@ -24,21 +24,21 @@ SETTLED_MS: Final = 1_500
 
 
 class Links(NamedTuple):
-    """What the demonstration says of itself: how to sign in as a supervisor, and where its display is."""
+    """The addresses that the demonstration prints: the sign-in link of a supervisor, and the display."""
 
     console: str
     display: str
 
 
 def main() -> None:
-    """Take both screens."""
+    """Take both screenshots."""
     with _demonstration() as links, sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
         console = _opened(browser, links.console, 1280, 860)
         display = _opened(browser, links.display, 1600, 900)
         console.locator("article.win").wait_for(timeout=WAIT_MS)
         display.locator("#winner-hand").wait_for(timeout=WAIT_MS)
-        display.wait_for_timeout(SETTLED_MS)  # what fades in has arrived
+        display.wait_for_timeout(SETTLED_MS)  # until nothing fades in any more
         _save("console.png", console.screenshot())
         _save("display.jpg", display.screenshot(type="jpeg", quality=85))
         browser.close()
@@ -46,7 +46,7 @@ def main() -> None:
 
 @contextmanager
 def _demonstration() -> Iterator[Links]:
-    """`jackpot demo` as anybody runs it, ended with this."""
+    """Run `jackpot demo` for this block."""
     command = [sys.executable, "-m", "jackpot", "demo", "--tables", "6", "--seconds", str(WAIT_MS // 1_000)]
     running = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)  # noqa: S603 - our own command
     try:
@@ -57,14 +57,14 @@ def _demonstration() -> Iterator[Links]:
 
 
 def _links(running: subprocess.Popen[str]) -> Links:
-    said = ""
+    output = ""
     for line in running.stdout or ():
-        said += line
-        console = re.search(r"as a supervisor:\s+(\S+)", said)
-        display = re.search(r"Meter display:\s+(\S+)", said)
+        output += line
+        console = re.search(r"as a supervisor:\s+(\S+)", output)
+        display = re.search(r"Meter display:\s+(\S+)", output)
         if console and display:
             return Links(console[1], display[1])
-    raise SystemExit(f"the demonstration did not say where it is:\n{said}")
+    raise SystemExit(f"the demonstration did not print its addresses:\n{output}")
 
 
 def _opened(browser: Browser, address: str, width: int, height: int) -> Page:

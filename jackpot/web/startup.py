@@ -57,7 +57,7 @@ async def _starting(request: Request) -> Response:
     detail = "the controller is starting: /readyz shows what it waits for"
     response: Response = problems.problem_response(503, "starting", detail)
     if error_pages.is_for_people(request):
-        response = error_pages.bare(response, "Jackpot controller")
+        response = error_pages.without_layout(response, "Jackpot controller")
         response.headers["Refresh"] = str(RETRY_SECONDS)
     response.headers["Retry-After"] = str(RETRY_SECONDS)
     return response

@@ -1,4 +1,4 @@
-"""Visitors of a console: a site with an operator of each role, and pages that are signed in already."""
+"""A running site with an operator of each role, and pages that are signed in."""
 
 import json
 import urllib.error
@@ -7,13 +7,13 @@ import urllib.request
 from tests.support.daemon import LIMIT_SECONDS, Client, Site
 
 TABLET = {"width": 820, "height": 1180}
-DESK = {"width": 1280, "height": 900}
+DESKTOP = {"width": 1280, "height": 900}
 FLUSH = ["Kh", "Jh", "4h", "3h", "2h"]
 FULL_HOUSE = ["Kh", "Ks", "Kd", "3h", "3s"]
 
 
-class House:
-    """A site that is served, its operators, and a client that hears everything."""
+class ConsoleSite:
+    """A running site, its operators, and an MQTT client that subscribes to everything."""
 
     def __init__(self, folder, broker_port, **options):
         self.site = Site(folder, f"mqtt://127.0.0.1:{broker_port}", **options)
@@ -33,7 +33,7 @@ class House:
         self.site.kill()
 
     def signed_in(self, page, role="auditor"):
-        """The page of a visitor who has signed in; each role does so once, and its browsers share the cookie."""
+        """Sign a page in; each role signs in once, and its pages share the cookie."""
         if role not in self._cookies:
             page.goto(f"{self.address}/sign-in#token={self.tokens[role]}")
             page.wait_for_url(f"{self.address}/")
@@ -42,11 +42,11 @@ class House:
         return page
 
     def api(self, path, role="auditor", **headers):
-        """What the API answers: (status, document)."""
+        """Return the API's answer: (status, document)."""
         return self.get(f"/api/v1/{path}", Authorization=f"Bearer {self.tokens[role]}", **headers)
 
     def get(self, path, **headers):
-        """What is answered to a program: (status, document), the document as it is where it is not JSON."""
+        """Return the answer to a program: (status, document); the document is text if it is not JSON."""
         try:
             with urllib.request.urlopen(
                 urllib.request.Request(f"{self.address}{path}", headers=headers), timeout=LIMIT_SECONDS
@@ -57,18 +57,18 @@ class House:
                 return error.code, _read(error)
 
     def play(self, table, number, **hands):
-        """A round with a wager at each named box, and its hand where there is one."""
+        """Play a round with a wager at each named box, and its hand if it is not None."""
         boxes = {int(box[1:]): cards for box, cards in hands.items()}
-        self._ask(table, "open_round")
+        self._command(table, "open_round")
         for box in boxes:
             self.client.wager(table, box, f"{table}-{number}-{box}", number)
-        self._ask(table, "close_wagers", round=number)
+        self._command(table, "close_wagers", round=number)
         for box, cards in boxes.items():
             if cards:
-                self._ask(table, "declare", round=number, box=box, cards=cards)
-        return self._ask(table, "settle", round=number)["payouts"]
+                self._command(table, "declare", round=number, box=box, cards=cards)
+        return self._command(table, "settle", round=number)["payouts"]
 
-    def _ask(self, table, kind, **fields):
+    def _command(self, table, kind, **fields):
         answer = self.client.command(table, f"{kind}-{len(self.client.all)}", kind, **fields)
         assert answer["ok"], answer
         return answer

@@ -1,16 +1,16 @@
-"""What tests of the web share: a broker, sites whose daemons end with their test, clients, and a browser."""
+"""Fixtures of the web tests: running sites, API clients, and a browser."""
 
 import pytest
 
 from tests.support.api_client import Api
-from tests.support.browser import chromium, forgiven, new_page  # noqa: F401
-from tests.support.console_site import FLUSH, FULL_HOUSE, House
+from tests.support.browser import chromium, expected_errors, new_page  # noqa: F401
+from tests.support.console_site import FLUSH, FULL_HOUSE, ConsoleSite
 
 
 @pytest.fixture(scope="session")
-def house(mosquitto_port, tmp_path_factory):
-    """A floor on which two rounds were played, with an operator of each role, for tests that only look at it."""
-    made = House(tmp_path_factory.mktemp("house"), mosquitto_port, tables=2, TIMEZONE="Australia/Sydney")
+def console_site(mosquitto_port, tmp_path_factory):
+    """A site with two rounds played and an operator of each role, for tests that only read it."""
+    made = ConsoleSite(tmp_path_factory.mktemp("console"), mosquitto_port, tables=2, TIMEZONE="Australia/Sydney")
     made.play("t1", 1, b1=FLUSH, b2=None, b3=None)
     made.play("t2", 1, b4=FULL_HOUSE)
     yield made

@@ -1,1 +1,1 @@
-"""Pages for operators: each shows what the API tells, and acts through the API."""
+"""The console: pages for operators, which read and act through the API."""

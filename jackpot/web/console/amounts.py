@@ -1,31 +1,31 @@
-"""Amounts and shares as people write them into a form, as whole cents and basis points; never a float."""
+"""Parse and format amounts and shares in forms, as whole cents and basis points; never a float."""
 
 from __future__ import annotations
 
 import re
 from typing import Final
 
-_WRITTEN: Final = re.compile(r"\$?\s*(\d{1,3}(?:,\d{3})+|\d{1,15})(?:\.(\d{1,2}))?\s*%?")
+_AMOUNT: Final = re.compile(r"\$?\s*(\d{1,3}(?:,\d{3})+|\d{1,15})(?:\.(\d{1,2}))?\s*%?")
 
 
-class NotUnderstood(ValueError):  # noqa: N818 - an answer, not an error of the program
-    """What was written is no amount, or one that cannot be."""
+class AmountError(ValueError):
+    """The text is not an amount, or is out of range."""
 
 
-def hundredths(text: str, least: int, most: int, unit: str) -> int | None:
-    """Cents of dollars, or basis points of per cent, within bounds; None where nothing is written."""
+def parse_hundredths(text: str, lowest: int, highest: int, unit: str) -> int | None:
+    """Return dollars as cents, or per cent as basis points; None if the text is empty."""
     if not text.strip():
         return None
-    written = _WRITTEN.fullmatch(text.strip())
-    if written is None:
-        raise NotUnderstood(f"Write {unit} like 1234.56.")
-    value = int(written[1].replace(",", "")) * 100 + int((written[2] or "").ljust(2, "0"))
-    if not least <= value <= most:
-        raise NotUnderstood(f"Between {plain(least)} and {plain(most)} {unit}.")
+    match = _AMOUNT.fullmatch(text.strip())
+    if match is None:
+        raise AmountError(f"Write {unit} like 1234.56.")
+    value = int(match[1].replace(",", "")) * 100 + int((match[2] or "").ljust(2, "0"))
+    if not lowest <= value <= highest:
+        raise AmountError(f"Enter {format_hundredths(lowest)} to {format_hundredths(highest)} {unit}.")
     return value
 
 
-def plain(value: int) -> str:
-    """Hundredths as a form shows them: "1234.56", and "70" where nothing stands behind the point."""
-    whole, rest = divmod(value, 100)
-    return f"{whole}.{rest:02d}" if rest else str(whole)
+def format_hundredths(value: int) -> str:
+    """Format hundredths for a form field: "1234.56", or "70" without decimals."""
+    integer, decimals = divmod(value, 100)
+    return f"{integer}.{decimals:02d}" if decimals else str(integer)

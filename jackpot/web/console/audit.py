@@ -1,4 +1,4 @@
-"""The audit trail: searched, told in words, and verified."""
+"""The audit page: search the trail, show each event as a sentence, and verify it."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from jackpot.core.site.events import SiteEventType
 from jackpot.store.hash_chain import SITE
 from jackpot.web.api import audit as api
 from jackpot.web.api.schemas import Before, Paged
-from jackpot.web.console.layout import Visit, Visiting
+from jackpot.web.console.layout import Context, PageContext
 from jackpot.web.console.query_params import PAGE_ROWS, Filter, address
-from jackpot.web.console.sentences import event_name, moves, pretty, sentence
+from jackpot.web.console.sentences import event_name, indented, sentence, transfers
 from jackpot.web.problems import Problem
 
 router = APIRouter(include_in_schema=False)
@@ -28,107 +28,109 @@ CHECKPOINTS_SHOWN: Final = 5
 @router.get("/audit")
 async def audit(  # noqa: PLR0913 - one for each filter
     *,
-    visit: Visiting,
+    context: Context,
     chain: Filter = None,
     since: Filter = None,
     until: Filter = None,
-    type: Filter = None,  # noqa: A002 - the word in the address
+    type: Filter = None,  # noqa: A002 - the parameter's name in the address
     table: Filter = None,
     actor: Filter = None,
     before: Before = None,
 ) -> HTMLResponse:
-    """Search the trail."""
+    """Show the events that match the filters, and the state of verification."""
     if chain is not None and chain != SITE:
-        visit.look_at(chain)
-    jackpot = visit.jackpot if visit.services.jackpots else None
+        context.select_jackpot(chain)
+    jackpot = context.jackpot if context.services.jackpots else None
     searched = chain or jackpot or SITE
-    asked = {"since": since, "until": until, "type": type, "table": table, "actor": actor}
+    filters = {"since": since, "until": until, "type": type, "table": table, "actor": actor}
     try:
-        found, problem = await _search(visit, searched, asked, before), None
-    except Problem as wrong:
-        found, problem = Paged[api.AuditEvent](rows=[], before=None), wrong.detail
-    return visit.show(
+        found, problem = await _search(context, searched, filters, before), None
+    except Problem as error:
+        found, problem = Paged[api.AuditEvent](rows=[], before=None), error.detail
+    return context.render(
         "console/audit.html",
         status=422 if problem else 200,
         found=found,
         problem=problem,
         before=before,
         chain=searched,
-        chosen={name: value or "" for name, value in asked.items()} | _clocks(visit, since=since, until=until),
-        is_filtered=any(asked.values()),
-        say=sentence,
-        moves=moves,
-        pretty=pretty,
-        kinds=_kinds(searched),
-        whole=address("/audit", chain=searched, jackpot=jackpot),
-        base=address("/audit", chain=searched, jackpot=jackpot, **asked),
-        **_choices(visit),
-        **await _verification(visit, searched),
+        chosen={name: value or "" for name, value in filters.items()} | _field_times(context, since=since, until=until),
+        is_filtered=any(filters.values()),
+        sentence=sentence,
+        transfers=transfers,
+        indented=indented,
+        kinds=_event_types(searched),
+        unfiltered=address("/audit", chain=searched, jackpot=jackpot),
+        base=address("/audit", chain=searched, jackpot=jackpot, **filters),
+        **_choices(context),
+        **await _verification(context, searched),
     )
 
 
-async def _search(visit: Visit, chain: str, asked: dict[str, str | None], before: int | None) -> Paged[api.AuditEvent]:
+async def _search(
+    context: PageContext, chain: str, filters: dict[str, str | None], before: int | None
+) -> Paged[api.AuditEvent]:
     return await api.audit(
-        _caller=visit.caller,
-        services=visit.services,
+        _caller=context.caller,
+        services=context.services,
         chain=chain,
-        since=_moment(visit, asked["since"]),
-        until=_moment(visit, asked["until"]),
-        kind=asked["type"],
-        table=asked["table"],
-        actor=asked["actor"],
+        since=_with_zone(context, filters["since"]),
+        until=_with_zone(context, filters["until"]),
+        kind=filters["type"],
+        table=filters["table"],
+        actor=filters["actor"],
         before=before,
         limit=PAGE_ROWS,
     )
 
 
-def _moment(visit: Visit, text: str | None) -> str | None:
-    """What a clock at the site shows, as a moment; what is none is left to the API to judge."""
-    told = None if text is None else _read(visit, text)
-    return text if told is None else told.isoformat()
+def _with_zone(context: PageContext, text: str | None) -> str | None:
+    """Return a local time of the site with its zone; the API refuses a text that is not a time."""
+    moment = None if text is None else _parsed(context, text)
+    return text if moment is None else moment.isoformat()
 
 
-def _clocks(visit: Visit, **asked: str | None) -> dict[str, str]:
-    """Moments as a field for them takes them."""
-    return {name: _clock(visit, text) if text else "" for name, text in asked.items()}
+def _field_times(context: PageContext, **times: str | None) -> dict[str, str]:
+    """Return the values of datetime-local fields."""
+    return {name: _field_time(context, text) if text else "" for name, text in times.items()}
 
 
-def _clock(visit: Visit, text: str) -> str:
-    """What a clock at the site shows at a moment; nothing where it is none, or beyond all calendars there."""
-    told = _read(visit, text)
+def _field_time(context: PageContext, text: str) -> str:
+    """Return a time in the site's zone for a datetime-local field; empty if it is not a time or out of range."""
+    moment = _parsed(context, text)
     try:
-        shown = told and told.astimezone(ZoneInfo(visit.services.zone)).replace(tzinfo=None)
+        local = moment and moment.astimezone(ZoneInfo(context.services.zone)).replace(tzinfo=None)
     except OverflowError:
         return ""
-    return shown.isoformat(timespec="seconds") if shown else ""
+    return local.isoformat(timespec="seconds") if local else ""
 
 
-def _read(visit: Visit, text: str) -> datetime | None:
+def _parsed(context: PageContext, text: str) -> datetime | None:
     try:
-        told = datetime.fromisoformat(text)
+        moment = datetime.fromisoformat(text)
     except ValueError:
         return None
-    return told if told.tzinfo else told.replace(tzinfo=ZoneInfo(visit.services.zone))
+    return moment if moment.tzinfo else moment.replace(tzinfo=ZoneInfo(context.services.zone))
 
 
-def _kinds(chain: str) -> list[tuple[str, str]]:
-    """The types of event that a chain can have."""
+def _event_types(chain: str) -> list[tuple[str, str]]:
+    """Return the event types that a chain can have, each with its name."""
     types = SiteEventType if chain == SITE else EventType
     return sorted((kind.value, event_name(kind.value)) for kind in types)
 
 
-def _choices(visit: Visit) -> dict[str, Any]:
-    """What can be chosen in the filters."""
-    site = visit.services.site
+def _choices(context: PageContext) -> dict[str, Any]:
+    """Return the options of the filters."""
+    site = context.services.site
     return {
-        "chains": [*sorted(visit.services.jackpots), SITE],
+        "chains": [*sorted(context.services.jackpots), SITE],
         "tables": sorted(site.tables),
         "actors": [*sorted(site.operators), *sorted(DEVICES)],
     }
 
 
-async def _verification(visit: Visit, chain: str) -> dict[str, Any]:
-    """What the last verification of each chain found, and the newest checkpoints of this one."""
-    verified = await api.verified(visit.caller, visit.services)
-    signed = await api.checkpoints(visit.caller, visit.services, chain=chain, limit=CHECKPOINTS_SHOWN)
+async def _verification(context: PageContext, chain: str) -> dict[str, Any]:
+    """Return the last verification of each chain, and the newest checkpoints of this one."""
+    verified = await api.verified(context.caller, context.services)
+    signed = await api.checkpoints(context.caller, context.services, chain=chain, limit=CHECKPOINTS_SHOWN)
     return {"verified": {row.chains[0].chain: row for row in verified}, "checkpoints": signed.rows}

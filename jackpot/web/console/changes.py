@@ -1,4 +1,4 @@
-"""Changes that take two managers: configurations, adjustments, the end of a jackpot; and tables, which take one."""
+"""The changes page: configurations, adjustments and the end of a jackpot by two managers; tables linked by one."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from fastapi.responses import HTMLResponse
 from jackpot.core.administration import MOVABLE
 from jackpot.core.ledger import Account
 from jackpot.web.api import adjustments, configs, pools, retirements
-from jackpot.web.console.layout import Visiting
+from jackpot.web.console.layout import Context
 from jackpot.web.formatting import account_name, hand_name, money, share
 from rules.jackpot_prizes import FixedFrom
 from rules.odds import prize_table
@@ -23,38 +23,38 @@ NAMES: Final = {
     "reserve_bps": "To the reserve pool",
     "reset_cents": "Reset after a royal flush",
     "fixed_prizes_from": "Fixed prizes are paid from",
-    "confirm": "Prizes that await confirmation",
+    "confirm": "Prizes that need confirmation",
 }
-"""What a configuration says, as people call it."""
+"""Labels of a configuration's fields."""
 
 
 @router.get("/changes")
-async def changes(visit: Visiting) -> HTMLResponse:
-    """What is in force, what waits, and what can be proposed."""
-    jackpot, state = visit.jackpot, visit.board.jackpot
+async def changes(context: Context) -> HTMLResponse:
+    """Show the configuration in force, the open proposals, and the forms for new ones."""
+    jackpot, state = context.jackpot, context.view.jackpot
     prizes = prize_table(state.instrument)
-    found = await configs.configs(visit.caller, visit.services, jackpot)
-    return visit.show(
+    found = await configs.configs(context.caller, context.services, jackpot)
+    return context.render(
         "console/changes.html",
         state=state,
         configs=found,
         present=next(version for version in found.versions if version.in_force),
-        adjustments=await adjustments.adjustments(visit.caller, visit.services, jackpot),
-        retirements=await retirements.retirements(visit.caller, visit.services, jackpot),
-        odds=await pools.odds(_caller=visit.caller, services=visit.services, jackpot=jackpot),
-        heirs=[name for name in sorted(visit.services.jackpots) if name != jackpot],
+        adjustments=await adjustments.adjustments(context.caller, context.services, jackpot),
+        retirements=await retirements.retirements(context.caller, context.services, jackpot),
+        odds=await pools.odds(_caller=context.caller, services=context.services, jackpot=jackpot),
+        heirs=[name for name in sorted(context.services.jackpots) if name != jackpot],
         prizes=(*prizes.percent, *prizes.fixed_cents),
         sources=[source.value for source in FixedFrom],
         accounts=[account.value for account in MOVABLE],
         owed_cents=-state.balances[Account.HOUSE_ADVANCE],
         unlinked=sorted(table.id for table in state.tables.values() if table.unlinked),
         names=NAMES,
-        tell=told,
+        format_field=format_field,
     )
 
 
-def told(name: str, value: Any) -> str:  # noqa: ANN401 - each value's own kind
-    """A value of a configuration as people read it."""
+def format_field(name: str, value: Any) -> str:  # noqa: ANN401 - the type depends on the field
+    """Format the value of a configuration's field."""
     if name.endswith("_cents"):
         return money(value)
     if name.endswith("_bps"):

@@ -1,4 +1,4 @@
-"""Devices: pads by table, dealer terminals, displays beside the meter, and messages that could not be read."""
+"""The devices page: pads, dealer terminals, displays compared with the meter, and unreadable messages."""
 
 from __future__ import annotations
 
@@ -9,34 +9,36 @@ from fastapi.responses import HTMLResponse
 
 from jackpot.web.api import devices as api
 from jackpot.web.api import tables
-from jackpot.web.console.layout import Visit, Visiting
+from jackpot.web.console.layout import Context, PageContext
 from jackpot.web.templates import page
 
 router = APIRouter(include_in_schema=False)
 
 
 @router.get("/devices")
-async def devices(visit: Visiting) -> HTMLResponse:
-    """The page."""
-    return visit.show("console/devices.html", **await _found(visit))
+async def devices(context: Context) -> HTMLResponse:
+    """Show the page."""
+    return context.render("console/devices.html", **await _values(context))
 
 
 @router.get("/devices/now")
-async def now(visit: Visiting) -> HTMLResponse:
-    """What changes on it, for a page that is looked at."""
-    return page("console/devices_now.html", jackpot=visit.jackpot, zone=visit.services.zone, **await _found(visit))
+async def now(context: Context) -> HTMLResponse:
+    """Return the part of the page that it polls."""
+    return page(
+        "console/devices_now.html", jackpot=context.jackpot, zone=context.services.zone, **await _values(context)
+    )
 
 
-async def _found(visit: Visit) -> dict[str, Any]:
-    name, caller, services = visit.jackpot, visit.caller, visit.services
-    (heard,) = await api.devices(caller, services, name)
-    kept = await api.quarantine(caller, services)
+async def _values(context: PageContext) -> dict[str, Any]:
+    name, caller, services = context.jackpot, context.caller, context.services
+    (devices,) = await api.devices(caller, services, name)
+    quarantine = await api.quarantine(caller, services)
     return {
         "tables": [
             await tables.one_table(row.table, caller, services) for row in await tables.tables(caller, services, name)
         ],
-        "displays": heard.displays,
-        "meter_cents": visit.board.jackpot.meter_cents,
-        "quarantine": [message for message in kept if message.jackpot == name],
-        "connected": visit.board.connected,
+        "displays": devices.displays,
+        "meter_cents": context.view.jackpot.meter_cents,
+        "quarantine": [message for message in quarantine if message.jackpot == name],
+        "connected": context.view.connected,
     }

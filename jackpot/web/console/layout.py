@@ -1,4 +1,4 @@
-"""What every page of the console stands in: who is signed in, the way around, and the figures at the top."""
+"""The layout of every console page: the signed-in operator, the navigation, and the figures at the top."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from jackpot.web.services import WebServices, services_of
 from jackpot.web.sse import SseFeed
 from jackpot.web.templates import page
 
-PLACES: Final = (
+SECTIONS: Final = (
     ("/", "Floor"),
     ("/wins", "Wins"),
     ("/rounds", "Rounds"),
@@ -33,76 +33,76 @@ PLACES: Final = (
 )
 
 
-class NotSignedIn(Exception):  # noqa: N818 - an answer, not an error of the program
-    """Nobody is signed in; `ended` says whether somebody was."""
+class NotSignedIn(Exception):  # noqa: N818 - leads to the sign-in page, not a failure
+    """The request has no valid session; `ended` is True if it had one before."""
 
     def __init__(self, *, ended: bool) -> None:
-        super().__init__("nobody is signed in")
+        super().__init__("not signed in")
         self.ended = ended
 
 
-class Visit:
-    """One look at a page: by whom, on which services."""
+class PageContext:
+    """The context of one page request: the caller, the services, and the selected jackpot."""
 
     def __init__(self, request: Request, caller: Caller) -> None:
         self._request = request
-        self._looked_at: str | None = None
+        self._selected: str | None = None
         self.caller = caller
         self.services: WebServices = services_of(request)
         self.live: LiveView = request.app.state.live_view
 
     @property
     def live_feed(self) -> SseFeed:
-        """Everyone who is fed."""
+        """The feed of live fragments."""
         feed: SseFeed = self._request.app.state.sse_feed
         return feed
 
-    def is_still_welcome(self) -> bool:
-        """Whether this visitor would be let in now."""
+    def is_session_valid(self) -> bool:
+        """Return True if the caller's session is still valid."""
         authenticator: Authenticator = self._request.app.state.authenticator
         return authenticator.is_still_valid(self.caller)
 
-    def look_at(self, jackpot: str) -> None:
-        """Look at the jackpot that this page is about, whichever is asked for."""
-        self._looked_at = self.services.service(jackpot).id
+    def select_jackpot(self, jackpot: str) -> None:
+        """Select the jackpot that this page belongs to, whichever the query names."""
+        self._selected = self.services.service(jackpot).id
 
     @property
     def jackpot(self) -> str:
-        """The jackpot that is looked at: the page's own, the one that is asked for, or the first."""
-        asked = self._looked_at or self._request.query_params.get("jackpot")
-        if asked is not None:
-            return self.services.service(asked).id
+        """The selected jackpot: the page's own, the one that the query names, or the first."""
+        name = self._selected or self._request.query_params.get("jackpot")
+        if name is not None:
+            return self.services.service(name).id
         if not self.services.jackpots:
-            raise Problem(404, "no_jackpot", "this site has no jackpot yet: make one with jackpot init")
+            raise Problem(404, "no_jackpot", "this site has no jackpot yet: create one with jackpot init")
         return min(self.services.jackpots)
 
     @property
-    def board(self) -> JackpotView:
-        """What is live of it."""
+    def view(self) -> JackpotView:
+        """The live view of the selected jackpot."""
         return self.live.views[self.jackpot]
 
     @property
-    def _elsewhere(self) -> str:
-        """Where another jackpot is looked at: here, or the page's own place, where the page is of one jackpot alone."""
-        if self._looked_at is None:
+    def _switch_path(self) -> str:
+        """The path that shows another jackpot: this page, or its section if the page belongs to one jackpot."""
+        if self._selected is None:
             return ""
-        place = _place(self._request.url.path)
-        return place if place in dict(PLACES) else "/"
+        section = _section(self._request.url.path)
+        return section if section in dict(SECTIONS) else "/"
 
-    def show(self, template: str, /, status: int = 200, **values: Any) -> HTMLResponse:  # noqa: ANN401 - each page's own
-        """A page within the frame."""
+    def render(self, template: str, /, status: int = 200, **values: Any) -> HTMLResponse:  # noqa: ANN401 - depends on the page
+        """Return a page in the layout."""
         session, operator = self.caller.session, self.caller.operator
         return page(
             template,
             status,
-            visitor=operator,
+            operator=operator,
             csrf=session.csrf if session else "",
-            places=PLACES,
-            here=_place(self._request.url.path),
+            sections=SECTIONS,
+            section=_section(self._request.url.path),
             jackpot=self.jackpot if self.services.jackpots else None,
             jackpots=sorted(self.services.jackpots),
-            elsewhere=self._elsewhere,
-            bar=bar(self.board) if self.services.jackpots else "",
+            switch_path=self._switch_path,
+            bar=bar(self.view) if self.services.jackpots else "",
             version=self._request.app.version,
             site=self.services.name,
             zone=self.services.zone,
@@ -110,33 +110,33 @@ class Visit:
         )
 
 
-async def visit_by(request: Request) -> Visit:
-    """The visit of whoever is signed in."""
+async def page_context(request: Request) -> PageContext:
+    """Return the context of a request, or raise NotSignedIn."""
     authenticator: Authenticator = request.app.state.authenticator
     try:
-        return Visit(request, await authenticator.authenticate(request))
+        return PageContext(request, await authenticator.authenticate(request))
     except Problem as problem:
         if problem.status != 401:
             raise
         raise NotSignedIn(ended=problem.code == "session_ended") from None
 
 
-Visiting = Annotated[Visit, Depends(visit_by)]
+Context = Annotated[PageContext, Depends(page_context)]
 
 
-async def to_sign_in(request: Request, error: Exception) -> Response:
-    """Whoever is not signed in is sent to do so, and comes back."""
+async def redirect_to_sign_in(request: Request, error: Exception) -> Response:
+    """Redirect to the sign-in page, which leads back; answer 401 to a feed."""
     path = request.url.path
     ended = isinstance(error, NotSignedIn) and error.ended
-    if path == FEED:  # no person sees what is answered there
+    if path == FEED:  # a script reads this answer, not a person
         code = "session_ended" if ended else "unauthenticated"
-        return problems.problem_response(401, code, "this feed is for whoever is signed in: sign in first")
+        return problems.problem_response(401, code, "this feed needs a session: sign in first")
     query = f"?{request.url.query}" if request.url.query else ""
     back = "" if (path, query) == ("/", "") else f"&next={quote(path + query, safe='')}"
     return RedirectResponse(f"/sign-in?{'ended=1' if ended else ''}{back}".replace("?&", "?").rstrip("?"), 303)
 
 
-def _place(path: str) -> str:
-    """The place of the console that a path belongs to."""
+def _section(path: str) -> str:
+    """Return the section of the console that a path belongs to."""
     first = path.split("/")[1]
     return f"/{first}"

@@ -1,4 +1,4 @@
-"""The odds: how often each hand comes, what a wager returns by the meter, and what moves the reserve."""
+"""The odds page: the odds of each hand, the return of a wager by meter, and what moves the reserve."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from fastapi.responses import HTMLResponse
 from jackpot.core.administration import MAX_POOL_CENTS, MAX_WAGER_CENTS
 from jackpot.web.api import pools as api
 from jackpot.web.console import chart
-from jackpot.web.console.amounts import NotUnderstood, hundredths, plain
-from jackpot.web.console.layout import Visit, Visiting
+from jackpot.web.console.amounts import AmountError, format_hundredths, parse_hundredths
+from jackpot.web.console.layout import Context, PageContext
 from jackpot.web.formatting import money, share
 from rules.instruments import find
 from rules.jackpot_prizes import WHOLE_BPS, FixedFrom
@@ -20,20 +20,20 @@ from rules.odds import prize_table
 from rules.odds.figures import decimal
 
 MICRO: Final = 1_000_000
-"""Returns are drawn in millionths of a dollar: as fine as their decimals are told."""
+"""Returns are drawn in millionths of a dollar, the precision of their decimals."""
 
 router = APIRouter(include_in_schema=False)
 
 
 class Field(NamedTuple):
-    """One field of the form: its name there and in the API, what it asks, in which unit, within which bounds."""
+    """One field of the form: its query parameter, its name in the API, label, unit and bounds."""
 
-    asks: str
+    param: str
     name: str
     label: str
     unit: str
-    least: int
-    most: int
+    lowest: int
+    highest: int
 
 
 FIELDS: Final = (
@@ -43,86 +43,86 @@ FIELDS: Final = (
     Field("reset", "reset_cents", "Reset", "dollars", 0, MAX_POOL_CENTS),
 )
 
-Written = Annotated[str, Query(max_length=40)]
+FieldText = Annotated[str, Query(max_length=40)]
 
 
 @router.get("/odds")
 async def odds(  # noqa: PLR0913 - one for each field of the form
     *,
-    visit: Visiting,
-    meter: Written = "",
-    wager: Written = "",
-    split: Written = "",
-    reset: Written = "",
+    context: Context,
+    meter: FieldText = "",
+    wager: FieldText = "",
+    split: FieldText = "",
+    reset: FieldText = "",
     prizes_from: Annotated[str, Query(alias="from", max_length=40)] = "",
 ) -> HTMLResponse:
-    """The page; what the form does not say is as it is now."""
-    written = {"meter_cents": meter, "wager_cents": wager, "jackpot_bps": split, "reset_cents": reset}
-    asked, problems = _read(written)
+    """Show the page; empty fields mean the present values."""
+    texts = {"meter_cents": meter, "wager_cents": wager, "jackpot_bps": split, "reset_cents": reset}
+    values, problems = _parse(texts)
     source = next((one for one in FixedFrom if one.value == prizes_from), None)
-    told = await api.odds(
-        _caller=visit.caller, services=visit.services, jackpot=visit.jackpot, fixed_prizes_from=source, **asked
+    odds = await api.odds(
+        _caller=context.caller, services=context.services, jackpot=context.jackpot, fixed_prizes_from=source, **values
     )
-    state = visit.services.state(visit.jackpot)
-    return visit.show(
+    state = context.services.state(context.jackpot)
+    return context.render(
         "console/odds.html",
         status=422 if problems else 200,
-        odds=told,
-        game=find(told.rules),
-        hands=_hands(told),
-        chart=_chart(told, state.meter_cents),
+        odds=odds,
+        game=find(odds.rules),
+        hands=_hands(odds),
+        chart=_chart(odds, state.meter_cents),
         present_cents=state.meter_cents,
-        fields=_form(visit, written, problems),
+        fields=_form(context, texts, problems),
         sources=[(one.value, one.value.replace("_", " ")) for one in FixedFrom],
-        is_changed=any(value is not None for value in asked.values()) or source is not None,
-        percent=decimal(Fraction(told.expected_return.fraction) / Fraction(told.wager_cents, 100) * 100, 2),
+        is_changed=any(value is not None for value in values.values()) or source is not None,
+        percent=decimal(Fraction(odds.expected_return.fraction) / Fraction(odds.wager_cents, 100) * 100, 2),
     )
 
 
-def _read(written: dict[str, str]) -> tuple[dict[str, int | None], dict[str, str]]:
-    """What the form says, and what is wrong with it; a field that is wrong counts as left empty."""
-    asked: dict[str, int | None] = {}
+def _parse(texts: dict[str, str]) -> tuple[dict[str, int | None], dict[str, str]]:
+    """Return the values of the form and its problems, by field; an invalid field counts as empty."""
+    values: dict[str, int | None] = {}
     problems: dict[str, str] = {}
     for field in FIELDS:
         try:
-            asked[field.name] = hundredths(written[field.name], field.least, field.most, field.unit)
-        except NotUnderstood as problem:
-            asked[field.name] = None
-            problems[field.name] = str(problem)
-    return asked, problems
+            values[field.name] = parse_hundredths(texts[field.name], field.lowest, field.highest, field.unit)
+        except AmountError as error:
+            values[field.name] = None
+            problems[field.name] = str(error)
+    return values, problems
 
 
-def _form(visit: Visit, written: dict[str, str], problems: dict[str, str]) -> list[dict[str, Any]]:
-    state = visit.services.state(visit.jackpot)
+def _form(context: PageContext, texts: dict[str, str], problems: dict[str, str]) -> list[dict[str, Any]]:
+    state = context.services.state(context.jackpot)
     present = {"meter_cents": state.meter_cents, **state.config._asdict()}
     return [
         {
-            "name": field.asks,
+            "name": field.param,
             "label": field.label,
             "unit": {"dollars": "$", "per cent": "%"}[field.unit],
-            "value": written[field.name],
-            "present": plain(present[field.name]),
+            "value": texts[field.name],
+            "present": format_hundredths(present[field.name]),
             "problem": problems.get(field.name, ""),
         }
         for field in FIELDS
     ]
 
 
-def _hands(told: api.Odds) -> list[dict[str, Any]]:
-    """Each hand with its odds and its prize, the rarest first; some prize hands are part of another hand."""
-    prizes = prize_table(told.rules)
+def _hands(odds: api.Odds) -> list[dict[str, Any]]:
+    """Return each hand with its odds and prize, rarest first; some prize hands are part of another hand."""
+    prizes = prize_table(odds.rules)
     paid = {hand: money(cents) for hand, cents in prizes.fixed_cents.items()}
-    for hand, (percent, least) in prizes.percent.items():
+    for hand, (percent, lowest_cents) in prizes.percent.items():
         part = "the meter" if percent == 100 else f"{share(percent * 100)} of the meter"
-        paid[hand] = f"{part}, at least {money(least)}" if least else part
-    counts = {**told.counts, **told.prize_counts}
+        paid[hand] = f"{part}, at least {money(lowest_cents)}" if lowest_cents else part
+    counts = {**odds.counts, **odds.prize_counts}
     return [
         {
             "hand": hand,
             "count": count,
-            "chance": decimal(Fraction(count, told.total), 8),
-            "fraction": str(Fraction(count, told.total)),
-            "one_in": _one_in(Fraction(told.total, count)),
+            "chance": decimal(Fraction(count, odds.total), 8),
+            "fraction": str(Fraction(count, odds.total)),
+            "one_in": _one_in(Fraction(odds.total, count)),
             "prize": paid.get(hand, ""),
         }
         for hand, count in sorted(counts.items(), key=lambda one: one[1])
@@ -130,31 +130,31 @@ def _hands(told: api.Odds) -> list[dict[str, Any]]:
 
 
 def _one_in(deals: Fraction) -> str:
-    """Odds as people read them: one deal in 508.8."""
+    """Format odds as "one in …" with one decimal: "508.8"."""
     tenths = round(10 * deals)
     return f"{tenths // 10:,}.{tenths % 10}"
 
 
-def _chart(told: api.Odds, present_cents: int) -> str:
-    points = [(point.meter_cents, round(Fraction(point.decimal) * MICRO)) for point in told.chart]
-    wager = told.wager_cents * (MICRO // 100)
-    asked, even = told.expected_return.meter_cents, told.break_even_meter_cents
+def _chart(odds: api.Odds, present_cents: int) -> str:
+    points = [(point.meter_cents, round(Fraction(point.decimal) * MICRO)) for point in odds.chart]
+    wager = odds.wager_cents * (MICRO // 100)
+    chosen, even = odds.expected_return.meter_cents, odds.break_even_meter_cents
     marks = [
-        chart.Mark(f"A wager costs {money(told.wager_cents)}", "cost", wager, is_level=True),
+        chart.Mark(f"A wager costs {money(odds.wager_cents)}", "cost", wager, is_level=True),
         chart.Mark(f"Break-even {money(even)}", "even", even),
         chart.Mark(f"Meter now {money(present_cents)}", "now", present_cents),
     ]
-    if asked != present_cents:
-        marks.append(chart.Mark(f"Asked {money(asked)}", "asked", asked))
+    if chosen != present_cents:
+        marks.append(chart.Mark(f"Chosen meter {money(chosen)}", "chosen", chosen))
     return chart.svg(
         chart.Chart(
             name="chart-return",
-            title="What a wager returns, by the meter",
+            title="Return per wager, by meter",
             summary=(
-                f"It rises with the meter. At {money(asked)} a wager returns ${told.expected_return.decimal} "
-                f"on average; from {money(even)} it returns what it costs, {money(told.wager_cents)}."
+                f"It rises with the meter. At {money(chosen)} a wager returns ${odds.expected_return.decimal} "
+                f"on average; at {money(even)} it returns what it costs, {money(odds.wager_cents)}."
             ),
-            across=chart.money_axis_from_nothing(points[-1][0]),
+            across=chart.money_axis_from_zero(points[-1][0]),
             up=chart.money_axis([0, wager, *(value for _, value in points)], MICRO),
             series=[chart.Series("return", "return", points)],
             marks=marks,

@@ -1,4 +1,4 @@
-"""Operators: who they are, when their tokens end, and changes to them."""
+"""The operators page: roles, access, expiry of tokens, and proposals for managers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from jackpot.clock import in_days, now
 from jackpot.core.commands import Role
 from jackpot.tokens import DAYS
 from jackpot.web.api import operators as api
-from jackpot.web.console.layout import Visiting
+from jackpot.web.console.layout import Context
 from jackpot.web.templates import page
 
 router = APIRouter(include_in_schema=False)
@@ -19,8 +19,8 @@ router = APIRouter(include_in_schema=False)
 SOON_DAYS: Final = 30
 
 
-class Person(NamedTuple):
-    """An operator as the page shows them: `token` says how theirs stands, `renewal` who may renew it and how."""
+class OperatorRow(NamedTuple):
+    """A row of the page: `token` is the token's status, `renewal` how it can be renewed."""
 
     name: str
     role: str
@@ -31,41 +31,43 @@ class Person(NamedTuple):
 
 
 @router.get("/operators")
-async def operators(visit: Visiting) -> HTMLResponse:
-    """Everybody, those without access last."""
-    known = await api.operators(visit.caller, visit.services)
-    waiting = await api.proposals(visit.caller, visit.services)
-    own, at, soon = visit.caller.operator, now(), in_days(SOON_DAYS)
-    everybody = [_person(told, own.name, at, soon) for told in known]
-    return visit.show(
+async def operators(context: Context) -> HTMLResponse:
+    """Show all operators, those without access last."""
+    known = await api.operators(context.caller, context.services)
+    waiting = await api.proposals(context.caller, context.services)
+    own, at, soon = context.caller.operator, now(), in_days(SOON_DAYS)
+    rows = [_row(operator, own.name, at, soon) for operator in known]
+    return context.render(
         "console/operators.html",
-        people=sorted(everybody, key=lambda person: (not person.active, person.name)),
-        own=next(person for person in everybody if person.name == own.name),
+        people=sorted(rows, key=lambda row: (not row.active, row.name)),
+        own=next(row for row in rows if row.name == own.name),
         waiting=waiting,
-        waits={told.name for told in waiting},
+        pending_names={proposal.name for proposal in waiting},
         days=DAYS,
     )
 
 
 @router.get("/operators/waiting")
-async def waiting(visit: Visiting) -> HTMLResponse:
-    """Who waits for a second manager, for a page that is looked at."""
-    found = await api.proposals(visit.caller, visit.services)
-    return page("console/people_waiting.html", jackpot=visit.jackpot, people=found)
+async def waiting(context: Context) -> HTMLResponse:
+    """Return the part of the floor page that lists proposed managers."""
+    proposals = await api.proposals(context.caller, context.services)
+    return page("console/people_waiting.html", jackpot=context.jackpot, proposals=proposals)
 
 
-def _person(told: api.OperatorSummary, own: str, at: str, soon: str) -> Person:
-    renewal = "none" if not told.active else "own" if told.name == own else _renewal(told.role)
-    return Person(told.name, told.role.value, told.active, told.expires_at, _token(told, at, soon), renewal)
+def _row(operator: api.OperatorSummary, own: str, at: str, soon: str) -> OperatorRow:
+    renewal = "none" if not operator.active else "own" if operator.name == own else _renewal(operator.role)
+    return OperatorRow(
+        operator.name, operator.role.value, operator.active, operator.expires_at, _token(operator, at, soon), renewal
+    )
 
 
-def _token(told: api.OperatorSummary, at: str, soon: str) -> str:
-    if not told.active:
+def _token(operator: api.OperatorSummary, at: str, soon: str) -> str:
+    if not operator.active:
         return "none"
-    ends = told.expires_at or "9999"
-    return "ended" if ends <= at else "soon" if ends <= soon else "good"
+    expires_at = operator.expires_at or "9999"
+    return "expired" if expires_at <= at else "soon" if expires_at <= soon else "good"
 
 
 def _renewal(role: Role) -> str:
-    """A manager's lost token takes two managers, another's takes one."""
+    """Return how many managers must renew a lost token: two for a manager's, one for others."""
     return "two" if role is Role.MANAGER else "one"

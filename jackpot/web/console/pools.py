@@ -1,4 +1,4 @@
-"""The pools: what they hold and owe, what they held, every account, the configuration in force, and what won."""
+"""The pools page: balances now and over time, accounts, the configuration in force, and recent wins."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ from jackpot.web.api import configs
 from jackpot.web.api import pools as api
 from jackpot.web.api import wins as wins_api
 from jackpot.web.console import chart
-from jackpot.web.console.layout import Visit, Visiting
+from jackpot.web.console.layout import Context, PageContext
 from jackpot.web.formatting import local, money
 from jackpot.web.templates import page
 
 SPANS: Final = ((1, "1 hour"), (24, "24 hours"), (7 * 24, "7 days"), (30 * 24, "30 days"))
-SHOWN_WINS: Final = 10
+MAX_WINS_SHOWN: Final = 10
 ACCOUNTS: Final = {
-    Account.JACKPOT: "The jackpot pool: the meter",
-    Account.RESERVE: "The reserve pool",
-    Account.PAYABLE: "Prizes that await confirmation",
+    Account.JACKPOT: "Jackpot pool (the meter)",
+    Account.RESERVE: "Reserve pool",
+    Account.PAYABLE: "Prizes awaiting confirmation",
     Account.WAGERS: "Wagers of rounds not yet settled (1997 rules)",
-    Account.PLAYERS: "Players: what they were paid, less what they wagered",
-    Account.HOUSE: "The house: what it received, less what it put in",
-    Account.HOUSE_ADVANCE: "Advances of the house that the pools still owe back",
+    Account.PLAYERS: "Players: paid out minus wagered",
+    Account.HOUSE: "House: received minus paid in",
+    Account.HOUSE_ADVANCE: "House advances still owed by the pools",
 }
-"""What each account is, in the order that people ask for."""
+"""The accounts in the order of the page, each with its description."""
 
 Hours = Annotated[int, Query(ge=1, le=MAX_HOURS)]
 
@@ -38,57 +38,60 @@ router = APIRouter(include_in_schema=False)
 
 
 @router.get("/pools")
-async def pools(visit: Visiting, hours: Hours = 1) -> HTMLResponse:
-    """The page."""
-    return visit.show("console/pools.html", spans=SPANS, **await _figures(visit, hours))
+async def pools(context: Context, hours: Hours = 1) -> HTMLResponse:
+    """Show the page."""
+    return context.render("console/pools.html", spans=SPANS, **await _figures(context, hours))
 
 
 @router.get("/pools/figures")
-async def figures(visit: Visiting, hours: Hours = 1) -> HTMLResponse:
-    """What changes on it, for a page that is looked at."""
+async def figures(context: Context, hours: Hours = 1) -> HTMLResponse:
+    """Return the part of the page that it polls."""
     return page(
-        "console/pools_figures.html", jackpot=visit.jackpot, zone=visit.services.zone, **await _figures(visit, hours)
+        "console/pools_figures.html",
+        jackpot=context.jackpot,
+        zone=context.services.zone,
+        **await _figures(context, hours),
     )
 
 
-async def _figures(visit: Visit, hours: int) -> dict[str, Any]:
-    name, caller, services = visit.jackpot, visit.caller, visit.services
-    told = await configs.configs(caller, services, name)
+async def _figures(context: PageContext, hours: int) -> dict[str, Any]:
+    name, caller, services = context.jackpot, context.caller, context.services
+    configurations = await configs.configs(caller, services, name)
     history = await api.history(name, caller, services, hours)
-    wins = await wins_api.wins(_caller=caller, services=services, jackpot=name, limit=SHOWN_WINS)
+    wins = await wins_api.wins(_caller=caller, services=services, jackpot=name, limit=MAX_WINS_SHOWN)
     pools = await api.one(name, caller, services)
-    points = _since_the_beginning(history.points)
+    points = _without_leading_zeros(history.points)
     return {
         "hours": hours,
         "span": dict(SPANS).get(hours, f"{hours} hours"),
         "pools": pools,
         "accounts": [(account.value, text, pools.balances[account]) for account, text in ACCOUNTS.items()],
-        "config": next(version for version in told.versions if version.in_force),
-        "wins": wins.rows[:SHOWN_WINS],
+        "config": next(version for version in configurations.versions if version.in_force),
+        "wins": wins.rows[:MAX_WINS_SHOWN],
         "hits": await api.hits(name, caller, services, hours),
         "charts": [_chart(which, points, history.points, services.zone) for which in ("meter", "reserve")],
-        "moments": _moments(points),
+        "changes": _changes(points),
     }
 
 
-def _since_the_beginning(points: list[api.HistoryPoint]) -> list[api.HistoryPoint]:
-    """Without the time when the pools did not hold anything yet: it would only make the rest of the picture small."""
+def _without_leading_zeros(points: list[api.HistoryPoint]) -> list[api.HistoryPoint]:
+    """Drop the points before the pools held any money: they would only shrink the rest of the chart."""
     first = next((n for n, point in enumerate(points) if point.meter_cents or point.reserve_cents), len(points) - 1)
     return points[first:]
 
 
-def _moments(points: list[api.HistoryPoint]) -> list[api.HistoryPoint]:
-    """The points at which something had moved, and the first and the last, the newest first."""
+def _changes(points: list[api.HistoryPoint]) -> list[api.HistoryPoint]:
+    """Return the points at which a balance changed, and the first and the last, newest first."""
     last = len(points) - 1
     held = [(point.meter_cents, point.reserve_cents) for point in points]
     return [point for n, point in enumerate(points) if n in (0, last) or held[n] != held[n - 1]][::-1]
 
 
-def _chart(which: str, points: list[api.HistoryPoint], whole: list[api.HistoryPoint], zone: str) -> str:
+def _chart(which: str, points: list[api.HistoryPoint], unfiltered: list[api.HistoryPoint], zone: str) -> str:
     values = [point.meter_cents if which == "meter" else point.reserve_cents for point in points]
     moments = [datetime.fromisoformat(point.at) for point in points]
     drawn = [(chart.milliseconds(moment), value) for moment, value in zip(moments, values, strict=True)]
-    start = moments[0] if len(moments) > 1 else datetime.fromisoformat(whole[0].at)
+    start = moments[0] if len(moments) > 1 else datetime.fromisoformat(unfiltered[0].at)
     lowest, highest = min(values), max(values)
     summary = (
         f"From {money(values[0])} on {local(points[0].at, zone)} to {money(values[-1])} now; "

@@ -1,4 +1,4 @@
-"""What a page's address asks for; a filter that is left empty asks for nothing."""
+"""Query parameters of the pages; an empty filter is the same as none."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ MAX_TEXT: Final = 100
 _CONTROL: Final = re.compile(r"[\x00-\x1f\x7f]")
 
 
-def _or_nothing(value: object) -> object:
+def _none_if_empty(value: object) -> object:
     return value.strip() or None if isinstance(value, str) else value
 
 
 def _printable(text: str) -> str:
-    """Not every store takes a control character, and nothing has one in its name."""
+    """Refuse control characters: not every store accepts them, and no name contains one."""
     if _CONTROL.search(text):
-        raise PydanticCustomError("unprintable", "nothing has a control character in its name")
+        raise PydanticCustomError("unprintable", "control characters are not allowed")
     return text
 
 
-EMPTY: Final = BeforeValidator(_or_nothing)
+EMPTY: Final = BeforeValidator(_none_if_empty)
 Filter = Annotated[Annotated[str, Field(max_length=MAX_TEXT), AfterValidator(_printable)] | None, EMPTY, Query()]
 
 
 def address(path: str, **filters: object) -> str:
-    """A page's address with these filters, ready for one more."""
+    """Return a page's address with these filters, ready for one more."""
     named = {name: value for name, value in filters.items() if value is not None}
     return f"{path}?{urlencode(named)}{'&' if named else ''}"

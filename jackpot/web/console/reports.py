@@ -1,4 +1,4 @@
-"""The daily report: what moved each pool, line by line, and that it ties."""
+"""The daily report: what moved each pool, line by line, checked against the closing balance."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from fastapi.responses import HTMLResponse
 from jackpot import clock
 from jackpot.store import reports as store
 from jackpot.web.api import reports as api
-from jackpot.web.console.layout import Visiting
+from jackpot.web.console.layout import Context
 from jackpot.web.console.query_params import Filter
 from jackpot.web.problems import Problem
 
@@ -20,28 +20,28 @@ router = APIRouter(include_in_schema=False)
 
 LINES: Final = (
     ("contribution_cents", "Contributions", "players’ wagers"),
-    ("void_cents", "Voids", "wagers and prizes taken back"),
+    ("void_cents", "Voids", "wagers returned and prizes cancelled"),
     ("prize_cents", "Prizes", "won from the pool"),
     ("correction_cents", "Corrections", "hands corrected by a supervisor"),
     ("reset_cents", "Resets", "from the reserve after a royal flush"),
     ("advance_cents", "Advances", "added by the house, owed back"),
-    ("repayment_cents", "Repayments", "advances given back"),
-    ("adjustment_cents", "Adjustments", "moved by hand, by two managers"),
+    ("repayment_cents", "Repayments", "advances paid back"),
+    ("adjustment_cents", "Adjustments", "approved by two managers"),
 )
-"""What moves a pool, in the report's order, and what it means."""
+"""The lines of the report in order: field, label and meaning."""
 
 
 @router.get("/reports")
-async def reports(visit: Visiting, request: Request, day: Filter = None) -> HTMLResponse:
-    """One day's report of every jackpot."""
-    today = store.today(visit.services.zone)
+async def reports(context: Context, request: Request, day: Filter = None) -> HTMLResponse:
+    """Show one day's report of every jackpot."""
+    today = store.today(context.services.zone)
     try:
-        rows = await api.daily(request=request, _caller=visit.caller, services=visit.services, day=day, form="json")
+        rows = await api.daily(request=request, _caller=context.caller, services=context.services, day=day, form="json")
         problem = None
-    except Problem as wrong:
-        rows, problem = [], wrong.detail
+    except Problem as error:
+        rows, problem = [], error.detail
     chosen = today if day is None or problem else clock.day(day)
-    return visit.show(
+    return context.render(
         "console/reports.html",
         status=422 if problem else 200,
         problem=problem,
@@ -55,7 +55,7 @@ async def reports(visit: Visiting, request: Request, day: Filter = None) -> HTML
 
 
 def _by_jackpot(rows: Iterable[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
-    """Each jackpot's pools, with what opening and movements give."""
+    """Group the pools by jackpot, each with the sum of its opening balance and movements."""
     found: dict[str, list[dict[str, Any]]] = {}
     for row in rows:
         total = row["opening_cents"] + sum(row[name] for name, _, _ in LINES)

@@ -1,4 +1,4 @@
-"""Signing in and out; the page itself is open, and knows nothing."""
+"""The sign-in page, which needs no session and shows no data."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from jackpot.web.services import services_of
 from jackpot.web.templates import page
 
 OWN_PATH: Final = re.compile(r"/(?!/)[^\\\x00-\x1f\x7f]*")
-"""A path on this very host: browsers take a backslash for a slash, and leave out tabs and the ends of lines."""
+"""A path on this host: browsers treat a backslash as a slash and drop tabs and line ends."""
 
 router = APIRouter(include_in_schema=False)
 
 
 @router.get("/sign-in")
-async def sign_in(request: Request, ended: str = "", next: str = "/") -> HTMLResponse:  # noqa: A002 - the word in the address
+async def sign_in(request: Request, ended: str = "", next: str = "/") -> HTMLResponse:  # noqa: A002 - the parameter's name in the address
     """Ask for the operator's token."""
     back = next if OWN_PATH.fullmatch(next) else "/"
     return page(

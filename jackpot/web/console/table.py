@@ -1,4 +1,4 @@
-"""One table: live, with its devices, its last rounds, and what can be done in place of a dead dealer terminal."""
+"""The table page: its live card, devices and last rounds, and the acts that replace a failed dealer terminal."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from jackpot.web.api import rounds as rounds_api
 from jackpot.web.api import tables
 from jackpot.web.api.schemas import TablePath
 from jackpot.web.console.fragments import card
-from jackpot.web.console.layout import Visiting
+from jackpot.web.console.layout import Context
 
 router = APIRouter(include_in_schema=False)
 
@@ -20,27 +20,27 @@ LAST_ROUNDS: Final = 10
 
 
 @router.get("/tables/{table}")
-async def one_table(visit: Visiting, table: TablePath) -> HTMLResponse:
-    """One table, linked or not any more."""
-    visit.look_at(visit.services.jackpot_of(table))
-    known = visit.board.jackpot.tables.get(table)
+async def one_table(context: Context, table: TablePath) -> HTMLResponse:
+    """Show one table, also one that was unlinked."""
+    context.select_jackpot(context.services.jackpot_of(table))
+    known = context.view.jackpot.tables.get(table)
     linked = known is not None and not known.unlinked
-    found = await tables.one_table(table, visit.caller, visit.services) if linked else None
+    found = await tables.one_table(table, context.caller, context.services) if linked else None
     rounds = await rounds_api.rounds(
-        _caller=visit.caller, services=visit.services, jackpot=visit.jackpot, table=table, limit=LAST_ROUNDS
+        _caller=context.caller, services=context.services, jackpot=context.jackpot, table=table, limit=LAST_ROUNDS
     )
-    return visit.show(
+    return context.render(
         "console/table.html",
         name=table,
         table=found,
-        card=card(visit.board, known) if known is not None and linked else "",
+        card=card(context.view, known) if known is not None and linked else "",
         boxes=_boxes(known) if known is not None and linked else [],
         rounds=rounds.rows,
     )
 
 
 def _boxes(table: Table) -> list[dict[str, Any]]:
-    """The boxes that play for the jackpot now, and what is said of them so far."""
+    """Return the boxes that play for the jackpot, each with its declared cards or fold."""
     played = table.round
     if played is None or table.phase is Phase.IDLE:
         return []

@@ -1,4 +1,4 @@
-// Acts: a form's fields as JSON to the API, in the name of whoever is signed in, once however often it is sent.
+// Send an act to the API: a form's fields as JSON, with an idempotency key, as the signed-in operator.
 
 const KINDS = {
   text: (field) => field.value.trim(),
@@ -13,21 +13,21 @@ const KINDS = {
   words: (field) => field.value.trim().split(/[\s,]+/).filter(Boolean),
 };
 
-/** What went wrong, as the controller told it. */
+/** A problem document of the API. */
 export class Problem extends Error {
-  constructor(told) {
-    super(told.detail);
-    this.code = told.code;
-    this.status = told.status;
+  constructor({ detail, code, status }) {
+    super(detail);
+    this.code = code;
+    this.status = status;
   }
 }
 
-/** Whole dollars and cents, or a percentage with two digits, without ever being a fraction of a machine's number. */
+/** Parse dollars and cents, or a percentage with two decimals, as a whole number of hundredths; never a float. */
 export function cents(text) {
   const match = /^\s*(-?)\$?\s*(\d[\d,]*)(?:\.(\d{1,2}))?\s*%?\s*$/.exec(text);
-  if (!match) throw new Problem({ code: "malformed", status: 422, detail: `${text} is not an amount: write 12.34` });
-  const [, sign, whole, rest = ""] = match;
-  return Number(`${sign}${whole.replaceAll(",", "")}${rest.padEnd(2, "0")}`);
+  if (!match) throw new Problem({ code: "malformed", status: 422, detail: `${text} is not an amount: write it like 12.34` });
+  const [, sign, integer, decimals = ""] = match;
+  return Number(`${sign}${integer.replaceAll(",", "")}${decimals.padEnd(2, "0")}`);
 }
 
 function whole(text) {
@@ -35,56 +35,56 @@ function whole(text) {
   return Number(text);
 }
 
-/** What a form says. */
+/** The values of a form's fields, each converted by its data-kind. */
 export function values(form) {
-  const said = {};
+  const fields = {};
   for (const field of form.querySelectorAll("input[name], select[name], textarea[name]")) {
     if (field.dataset.kind === "each") {
-      said[field.name] = [...(said[field.name] ?? []), ...(field.checked ? [field.value] : [])];
+      fields[field.name] = [...(fields[field.name] ?? []), ...(field.checked ? [field.value] : [])];
       continue;
     }
     const value = KINDS[field.dataset.kind ?? "text"](field);
-    if (value !== undefined) said[field.name] = value;
+    if (value !== undefined) fields[field.name] = value;
   }
-  return said;
+  return fields;
 }
 
-/** A key under which a repeat of the same act is known. */
+/** A new idempotency key: the API carries out an act with the same key only once. */
 export function newKey() {
   return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
-/** Do it; what goes wrong is a Problem. The same `key` again does it no second time. A field named in the path
- * (/operators/{name}/propose) stands there. */
+/** Send an act and return the API's answer; throw a Problem if it fails. With the same `key` it is carried out once.
+ * A field that is named in the path (/operators/{name}/propose) is put there instead of into the body. */
 export async function act(path, form, method = "POST", key = newKey(), body = undefined) {
-  const said = { ...(body ?? (form ? values(form) : {})) };
-  const where = path.replaceAll(/\{(\w+)\}/g, (_, name) => {
-    const value = said[name] ?? "";
-    delete said[name];
+  const fields = { ...(body ?? (form ? values(form) : {})) };
+  const address = path.replaceAll(/\{(\w+)\}/g, (_, name) => {
+    const value = fields[name] ?? "";
+    delete fields[name];
     return encodeURIComponent(value);
   });
   let response;
   try {
-    response = await fetch(where, {
+    response = await fetch(address, {
       method,
       headers: {
         "Content-Type": "application/json",
         "X-CSRF-Token": document.querySelector('meta[name="csrf"]')?.content ?? "",
         "Idempotency-Key": key,
       },
-      body: method === "DELETE" ? undefined : JSON.stringify(said),
+      body: method === "DELETE" ? undefined : JSON.stringify(fields),
     });
   } catch {
-    throw new Problem({ code: "unreachable", status: 0, detail: "The controller is not reached. Try again: it acts once." });
+    throw new Problem({ code: "unreachable", status: 0, detail: "The controller cannot be reached. You can safely try again: it will be done only once." });
   }
-  const told = response.status === 204 ? {} : await response.json();
-  if (!response.ok) throw new Problem(told);
-  return told;
+  const answer = response.status === 204 ? {} : await response.json();
+  if (!response.ok) throw new Problem(answer);
+  return answer;
 }
 
-/** A problem as a sentence. */
+/** The sentence to show for a problem. */
 export function sentence(problem) {
-  if (problem.status === 401) return "Your session has ended: sign in again.";
+  if (problem.status === 401) return "Your session has ended. Sign in again.";
   const text = problem.message;
-  return text ? text[0].toUpperCase() + text.slice(1) + (/[.!?]$/.test(text) ? "" : ".") : "It went wrong.";
+  return text ? text[0].toUpperCase() + text.slice(1) + (/[.!?]$/.test(text) ? "" : ".") : "Something went wrong.";
 }

@@ -1,89 +1,92 @@
-// The console's pages: live fragments, acts asked for in a dialog, signing out.
+// Every page of the console: live fragments, acts in a dialog or a form, signing out.
 
+import { openActDialog } from "./act_dialog.js";
 import { act, newKey, sentence } from "./acts.js";
-import { ask } from "./ask.js";
-import { listen } from "./feed.js";
-import { go, leave } from "./leave.js";
+import { subscribe } from "./feed.js";
+import { checkSession, fragmentChanged, refreshNow } from "./follow_feed.js";
+import { navigate, reloadSignedOut } from "./navigation.js";
+import { hasHtml, patchHtml } from "./patch_html.js";
 import "./ready.js";
-import { changed, leaveIfSignedOut, renew } from "./refresh.js";
-import { shows, swap } from "./swap.js";
 
-const said = document.getElementById("said");
-const lost = document.getElementById("lost");
+const toast = document.getElementById("toast");
+const disconnected = document.getElementById("disconnected");
 
-const known = new Map(); // what was last heard, by the fragment's name
+const received = new Map(); // fragment name → its newest body, as JSON
 
-/** Put a fragment in its place; parts of the page that depend on it are old then. */
-function place(body, name) {
+/** Show a fragment and refresh the parts of the page that depend on it. */
+function showFragment(body, name) {
   const text = JSON.stringify(body);
-  const isFirst = !known.has(name);
-  const isOld = known.get(name) === text; // and yet a part may have been fetched while it was something else
-  known.set(name, text);
+  const isFirst = !received.has(name);
+  const isSame = received.get(name) === text; // a part may still have been fetched in between, while it was different
+  received.set(name, text);
   const target = document.querySelector(`[data-live="${CSS.escape(name)}"]`);
-  if (target && isFirst && shows(target, body ?? "")) return;
-  if (target && !isOld) swap(target, body ?? "");
-  changed(name);
+  if (target && isFirst && hasHtml(target, body ?? "")) return;
+  if (target && !isSame) patchHtml(target, body ?? "");
+  fragmentChanged(name);
 }
 
-// What comes into a place may be older than what was heard: the fragments in it are as they were last told.
-document.addEventListener("swapped", (event) => {
+// A fetched part may be older than the feed: show the newest fragments in it.
+document.addEventListener("patched", (event) => {
   for (const target of event.target.querySelectorAll("[data-live]")) {
-    const body = JSON.parse(known.get(target.dataset.live) ?? "null");
-    if (body !== null && !shows(target, body)) swap(target, body);
+    const body = JSON.parse(received.get(target.dataset.live) ?? "null");
+    if (body !== null && !hasHtml(target, body)) patchHtml(target, body);
   }
-  light();
+  showLamps();
 });
 
-/** The floor has a card for each table that is linked, and none for any other. */
+/** Refresh the floor if its cards are not exactly those of the linked tables. */
 function followTables(tables) {
-  const shown = new Set(Array.from(document.querySelectorAll('[data-refresh="tables"] [data-live]'), (one) => one.dataset.live));
-  if (shown.size !== tables.length || !tables.every((table) => shown.has(`card:${table}`))) changed("tables");
+  const cards = document.querySelectorAll('[data-refresh-on="tables"] [data-live]');
+  const shown = new Set(Array.from(cards, (card) => card.dataset.live));
+  if (shown.size !== tables.length || !tables.every((table) => shown.has(`card:${table}`))) fragmentChanged("tables");
 }
 
-/** Light the lamps of the tables on this page; a card that is rendered anew may know less of them than was told. */
-let lit = {};
-function light(body = lit) {
+let lit = {}; // table → its lit boxes
+
+/** Show the lamps of the tables on this page; also called after a patch, because a fetched card may be older. */
+function showLamps(body = lit) {
   const before = lit;
   lit = body;
   for (const [table, boxes] of Object.entries(lit)) {
-    if (String(before[table]) !== String(boxes)) changed(`lamps:${table}`);
+    if (String(before[table]) !== String(boxes)) fragmentChanged(`lamps:${table}`);
     for (const box of document.querySelectorAll(`[data-live="card:${CSS.escape(table)}"] [data-box]`)) {
       const on = boxes.includes(Number(box.dataset.box));
       if (box.classList.contains("lit") !== on) {
         box.classList.toggle("lit", on);
-        box.querySelector("[data-lamp]").textContent = on ? "lit" : "dark";
+        box.querySelector("[data-lamp]").textContent = on ? "lit" : "off";
       }
     }
   }
 }
 
-const SAID_MS = 8_000;
-let silence = 0;
+const TOAST_MS = 8_000;
+let toastTimer = 0;
 
-export function tell(text) {
-  said.textContent = text;
-  clearTimeout(silence);
-  silence = setTimeout(() => (said.textContent = ""), SAID_MS);
+function showToast(text) {
+  toast.textContent = text;
+  clearTimeout(toastTimer);
+  toastTimer = setTimeout(() => (toast.textContent = ""), TOAST_MS);
 }
 
-function follow(then) {
-  if (then === "refresh") renew();
-  else if (then) go(then === "reload" ? "" : then);
+/** Do what data-then names after an act: refresh, reload, or go to an address. */
+function continueWith(then) {
+  if (then === "refresh") refreshNow();
+  else if (then) navigate(then === "reload" ? "" : then);
 }
 
 document.addEventListener("click", (event) => {
   const button = event.target.closest("button[data-act]");
   if (!button) return;
-  ask(button, (answer) => {
-    tell(`Done: ${button.dataset.title}.`);
-    if (!("token" in answer || "half" in answer)) follow(button.dataset.then);
+  openActDialog(button, (answer) => {
+    showToast(`Done: ${button.dataset.title}.`);
+    if (!("token" in answer || "half" in answer)) continueWith(button.dataset.then);
   });
 });
 
-const keys = new WeakMap(); // a form sent again, because nobody knows how it went, acts once
+const keys = new WeakMap(); // form → idempotency key: a form that is sent again after an unknown outcome acts once
 
 document.addEventListener("submit", (event) => {
-  // A form that stands on the page itself, not in the dialog.
+  // A form on the page itself, not in the dialog.
   const form = event.target.closest("form[data-act]");
   if (!form) return;
   event.preventDefault();
@@ -97,8 +100,8 @@ document.addEventListener("submit", (event) => {
       () => {
         keys.delete(form);
         form.reset();
-        tell(`Done: ${form.dataset.title}.`);
-        follow(form.dataset.then ?? "refresh");
+        showToast(`Done: ${form.dataset.title}.`);
+        continueWith(form.dataset.then ?? "refresh");
       },
       (error) => (problem.textContent = sentence(error)),
     )
@@ -110,26 +113,26 @@ document.addEventListener("click", (event) => {
 });
 
 document.getElementById("sign-out")?.addEventListener("click", () => {
-  // Whoever goes by themselves is not told that their session has ended; one that is not known here any more is over, too.
-  go("/sign-in", act("/api/v1/session", null, "DELETE").catch(() => null));
+  // Straight to the plain sign-in page, without "your session has ended"; also if the session had ended already.
+  navigate("/sign-in", act("/api/v1/session", null, "DELETE").catch(() => null));
 });
 
 if (document.body.dataset.feed) {
-  const heard = {
-    bar: place,
-    pending: place,
-    waiting: place,
-    wins: place,
-    card: place,
+  const handlers = {
+    bar: showFragment,
+    pending: showFragment,
+    waiting: showFragment,
+    wins: showFragment,
+    card: showFragment,
     lamps(body) {
-      light(body);
+      showLamps(body);
       followTables(Object.keys(body));
     },
-    ended: leave,
+    ended: reloadSignedOut,
   };
-  listen(document.body.dataset.feed, heard, {
-    lost: () => (lost.hidden = false),
-    found: () => (lost.hidden = true),
-    refused: leaveIfSignedOut,
+  subscribe(document.body.dataset.feed, handlers, {
+    onLost: () => (disconnected.hidden = false),
+    onRestored: () => (disconnected.hidden = true),
+    onRefused: checkSession,
   });
 }

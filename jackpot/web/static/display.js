@@ -1,34 +1,34 @@
-// The meter display: what the feed tells becomes what the screen shows.
+// The meter display: show the meter, the prizes and the wins of the feed.
 
-import { listen } from "./feed.js";
+import { subscribe } from "./feed.js";
 import { Meter } from "./meter.js";
 import { Odometer, spell } from "./odometer.js";
 
 const REASONS = {
-  lost: "The connection to the controller is lost. Trying again…",
+  lost: "Connection to the controller lost. Trying again…",
   store: "The controller cannot record wagers at the moment.",
   broker: "The controller cannot reach the tables at the moment.",
   suspended: "Jackpot wagers are suspended. A supervisor has been called.",
   retired: "This jackpot has ended.",
-  unexplained: "The meter is lower than it was shown here, and no record explains it. Please call a supervisor.",
+  unexplained: "The meter is lower than the amount shown before, and no record explains why. Please call a supervisor.",
 };
-const RECENT_MS = 30_000; // a win that is older than that is not celebrated any more
+const RECENT_MS = 30_000; // older wins are not celebrated
 const CELEBRATION_MS = 12_000;
-const NEXT_CELEBRATION_MS = 8_000; // while others wait
+const NEXT_CELEBRATION_MS = 8_000; // while another win is queued
 const NOTE_MS = 10_000;
-const MOST_LINES = 3;
+const MAX_LINES = 3;
 const SPARKS = 18;
 
 const find = (id) => document.getElementById(id);
 const stage = find("stage");
-const calm = matchMedia("(prefers-reduced-motion: reduce)");
+const reducedMotion = matchMedia("(prefers-reduced-motion: reduce)");
 const meter = new Meter();
 const odometer = new Odometer(find("odometer"));
 
-let told = null; // the newest meter
+let latest = null; // the newest meter message
 let isDistrusted = false;
 let isLost = false;
-let clockAhead = 0; // the controller's clock, less ours
+let clockOffsetMs = 0; // the controller's clock minus this one
 
 function money(cents) {
   const text = `${Math.floor(cents / 100)}`.replace(/\B(?=(\d{3})+$)/g, ",");
@@ -41,35 +41,35 @@ function setText(element, text) {
 
 // The meter.
 
-function heardMeter(body) {
-  const meaning = meter.hear(body);
+function onMeter(body) {
+  const meaning = meter.receive(body);
   if (meaning === "ignored") return;
-  told = body;
+  latest = body;
   isDistrusted = meaning === "distrusted";
-  if (meaning === "first" || (!isDistrusted && calm.matches)) odometer.set(meter.cents);
+  if (meaning === "first" || (!isDistrusted && reducedMotion.matches)) odometer.set(meter.cents);
   else if (meaning === "risen") odometer.roll(meter.cents);
   else if (meaning === "fallen") odometer.fall(meter.cents);
   refresh();
 }
 
-function whyUnavailable() {
+function unavailableReason() {
   if (isLost) return "lost";
-  return isDistrusted ? "unexplained" : told.unavailable;
+  return isDistrusted ? "unexplained" : latest.unavailable;
 }
 
 function refresh() {
-  if (told === null && !isLost) return;
-  const why = whyUnavailable();
-  const state = why === null ? "live" : "unavailable";
-  setText(find("notice-text"), why === null ? "" : REASONS[why]);
-  setText(find("reading"), why === null ? `Meter: ${money(meter.cents)}` : `Meter unavailable. ${REASONS[why]}`);
+  if (latest === null && !isLost) return;
+  const reason = unavailableReason();
+  const state = reason === null ? "live" : "unavailable";
+  setText(find("notice-text"), reason === null ? "" : REASONS[reason]);
+  setText(find("reading"), reason === null ? `Meter: ${money(meter.cents)}` : `Meter unavailable. ${REASONS[reason]}`);
   if (stage.dataset.state !== state) {
-    announce(why === null ? `The meter is live: ${money(meter.cents)}` : `Meter unavailable. ${REASONS[why]}`);
+    announce(reason === null ? `The meter is live: ${money(meter.cents)}` : `Meter unavailable. ${REASONS[reason]}`);
     stage.dataset.state = state;
     find("loading").hidden = true;
-    find("notice").hidden = why === null;
+    find("notice").hidden = reason === null;
   }
-  showPrizes(why === null);
+  showPrizes(reason === null);
   showLines();
 }
 
@@ -77,7 +77,7 @@ function announce(text) {
   setText(find("status"), text);
 }
 
-// The prizes that are a share of the meter, as they would be paid now.
+// Prizes that are a share of the meter, at its present value.
 
 function showPrizes(isLive) {
   for (const element of find("prizes").querySelectorAll("[data-percent]")) {
@@ -86,7 +86,7 @@ function showPrizes(isLive) {
   }
 }
 
-function heardPrizes(html) {
+function onPrizes(html) {
   const prizes = find("prizes");
   if (prizes.dataset.html === html) return;
   prizes.dataset.html = html;
@@ -94,82 +94,82 @@ function heardPrizes(html) {
   refresh();
 }
 
-// Wins: a celebration of the grand ones, a line for each while it is pending or new.
+// Wins: a celebration for each grand prize, and a line for each win that is pending or new.
 
 const known = new Map(); // win id → status
-const waiting = [];
+const queue = []; // wins to celebrate
 let notes = []; // {text, until}
 let celebrated = null;
 let celebrationTimer = 0;
 
-function sentence(win, end) {
-  return `${win.hand_name} at table ${win.table}, box ${win.box}: ${win.text}, ${end}`;
+function sentence(win, status) {
+  return `${win.hand_name} at table ${win.table}, box ${win.box}: ${win.text}, ${status}`;
 }
 
-function heardWins(wins) {
+function onWins(wins) {
   for (const win of [...wins].reverse()) {
     const before = known.get(win.win_id);
     if (before === win.status) continue;
     known.set(win.win_id, win.status);
-    const isRecent = Date.now() + clockAhead - Date.parse(win.at) < RECENT_MS;
-    if (win.status === "corrected") withdraw(win);
-    else if (before === "pending") paid(win);
+    const isRecent = Date.now() + clockOffsetMs - Date.parse(win.at) < RECENT_MS;
+    if (win.status === "corrected") cancelCelebration(win);
+    else if (before === "pending") showPaid(win);
     else if (isRecent && win.grand) enqueue(win);
-    else if (isRecent && win.status === "paid") note(sentence(win, "paid"));
+    else if (isRecent && win.status === "paid") addNote(sentence(win, "paid"));
   }
   for (const id of [...known.keys()].slice(0, -1_000)) known.delete(id);
 }
 
-function note(text) {
+function addNote(text) {
   notes.push({ text, until: performance.now() + NOTE_MS });
   setTimeout(showLines, NOTE_MS + 50);
   announce(text);
   showLines();
 }
 
-function paid(win) {
+function showPaid(win) {
   if (celebrated?.win_id === win.win_id) setText(find("winner-status"), "Paid");
-  note(sentence(win, "paid"));
+  addNote(sentence(win, "paid"));
 }
 
 function enqueue(win) {
-  waiting.push(win);
-  if (celebrated === null) celebrate();
-  else if (waiting.length === 1) celebrationTimer = later(NEXT_CELEBRATION_MS);
+  queue.push(win);
+  if (celebrated === null) celebrateNext();
+  else if (queue.length === 1) celebrationTimer = celebrateNextIn(NEXT_CELEBRATION_MS);
 }
 
-function withdraw(win) {
-  const at = waiting.findIndex((other) => other.win_id === win.win_id);
-  if (at >= 0) waiting.splice(at, 1);
-  if (celebrated?.win_id === win.win_id) celebrate();
+function cancelCelebration(win) {
+  const at = queue.findIndex((other) => other.win_id === win.win_id);
+  if (at >= 0) queue.splice(at, 1);
+  if (celebrated?.win_id === win.win_id) celebrateNext();
 }
 
-function later(ms) {
+function celebrateNextIn(ms) {
   clearTimeout(celebrationTimer);
-  return setTimeout(celebrate, ms);
+  return setTimeout(celebrateNext, ms);
 }
 
-function celebrate() {
-  const win = waiting.shift() ?? null;
+function celebrateNext() {
+  const win = queue.shift() ?? null;
   celebrated = win;
   find("celebration").hidden = win === null;
   stage.classList.toggle("celebrating", win !== null);
   if (win === null) return;
-  const end = win.status === "pending" ? "awaiting confirmation" : "paid";
+  const status = win.status === "pending" ? "awaiting confirmation" : "paid";
   setText(find("winner-hand"), win.hand_name);
   spell(find("winner-amount"), win.text);
   setText(find("winner-place"), `Table ${win.table} · Box ${win.box}`);
-  setText(find("winner-status"), end[0].toUpperCase() + end.slice(1));
-  announce(sentence(win, end));
-  celebrationTimer = later(waiting.length ? NEXT_CELEBRATION_MS : CELEBRATION_MS);
+  setText(find("winner-status"), status[0].toUpperCase() + status.slice(1));
+  announce(sentence(win, status));
+  celebrationTimer = celebrateNextIn(queue.length ? NEXT_CELEBRATION_MS : CELEBRATION_MS);
 }
 
 function showLines() {
-  notes = notes.filter((one) => one.until > performance.now());
-  const pending = (isLost ? [] : told?.pending ?? []).map((win) => ["awaiting", sentence(win, "awaiting confirmation")]);
-  const lines = [...pending, ...notes.map((one) => ["paid", one.text]).reverse()];
-  const more = lines.length - MOST_LINES;
-  if (more > 0) lines.splice(MOST_LINES - 1, more + 1, ["", `and ${more + 1} more prizes`]);
+  notes = notes.filter((note) => note.until > performance.now());
+  const pending = (isLost ? [] : latest?.pending ?? []).map((win) => ["awaiting", sentence(win, "awaiting confirmation")]);
+  const lines = [...pending, ...notes.map((note) => ["paid", note.text]).reverse()];
+  const more = lines.length - MAX_LINES;
+  if (more > 0) lines.splice(MAX_LINES - 1, more + 1, ["", `and ${more + 1} more prizes`]);
   const list = find("pending");
   const text = JSON.stringify(lines);
   if (list.dataset.lines === text) return;
@@ -196,23 +196,23 @@ function makeSparks() {
 }
 
 makeSparks();
-listen(
+subscribe(
   stage.dataset.feed,
   {
     hello({ as_of, version }) {
-      clockAhead = Date.parse(as_of) - Date.now();
-      if (version !== stage.dataset.version) location.reload(); // the controller was upgraded, and its pages with it
+      clockOffsetMs = Date.parse(as_of) - Date.now();
+      if (version !== stage.dataset.version) location.reload(); // the controller was upgraded: load its new pages
     },
-    meter: heardMeter,
-    wins: heardWins,
-    prizes: heardPrizes,
+    meter: onMeter,
+    wins: onWins,
+    prizes: onPrizes,
   },
   {
-    lost() {
+    onLost() {
       isLost = true;
       refresh();
     },
-    found() {
+    onRestored() {
       isLost = false;
       refresh();
     },

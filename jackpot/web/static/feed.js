@@ -1,48 +1,49 @@
-// A live feed: named fragments as they change, and a word when nothing is heard any more.
+// Subscribe to a live feed (server-sent events): handle fragments as they change, and notice when the feed falls silent.
 
 export const SILENCE_MS = 10_000;
-const AGAIN_MS = 2_000;
+const RETRY_MS = 2_000;
+const CHECK_MS = 1_000;
 
-/** Listen at `url`. `heard[kind](body, name)` takes each fragment; `lost()` is called when the feed is silent or says
- * goodbye, `found()` when it speaks again, `refused()` when it is not to be had. It is opened again for as long as the
- * page lives. */
-export function listen(url, heard, { lost, found, refused = () => {} }) {
+/** Subscribe to the feed at `url`. `handlers[kind](body, name)` handles each fragment. `onLost()` is called when the feed
+ * is silent or the controller stops it, `onRestored()` at the next event, `onRefused()` when the controller refuses it.
+ * The feed is opened again for as long as the page exists. */
+export function subscribe(url, handlers, { onLost, onRestored, onRefused = () => {} }) {
   let source = null;
-  let heardAt = performance.now();
+  let receivedAt = performance.now();
   let isLost = false;
 
-  function said(kind, event) {
-    heardAt = performance.now();
+  function receive(kind, event) {
+    receivedAt = performance.now();
     if (kind === "goodbye") {
-      lose();
+      markLost();
       return;
     }
     if (isLost) {
       isLost = false;
-      found();
+      onRestored();
     }
     const { name, body } = JSON.parse(event.data);
-    heard[kind]?.(body, name);
+    handlers[kind]?.(body, name);
   }
 
-  function lose() {
+  function markLost() {
     if (!isLost) {
       isLost = true;
-      lost();
+      onLost();
     }
   }
 
   function open() {
     source?.close();
     const opened = new EventSource(url);
-    for (const kind of new Set(["hello", "heartbeat", "goodbye", ...Object.keys(heard)])) {
-      opened.addEventListener(kind, (event) => said(kind, event));
+    for (const kind of new Set(["hello", "heartbeat", "goodbye", ...Object.keys(handlers)])) {
+      opened.addEventListener(kind, (event) => receive(kind, event));
     }
     opened.onerror = () => {
-      // A refusal ends it for good, and a lost connection does not: the browser mends that by itself.
+      // The browser reconnects after a lost connection, but not after a refusal.
       if (opened === source && opened.readyState === EventSource.CLOSED) {
-        refused();
-        setTimeout(() => opened === source && open(), AGAIN_MS * (1 + Math.random()));
+        onRefused();
+        setTimeout(() => opened === source && open(), RETRY_MS * (1 + Math.random()));
       }
     };
     source = opened;
@@ -50,10 +51,10 @@ export function listen(url, heard, { lost, found, refused = () => {} }) {
 
   open();
   setInterval(() => {
-    if (performance.now() - heardAt > SILENCE_MS) {
-      lose();
-      heardAt = performance.now();
+    if (performance.now() - receivedAt > SILENCE_MS) {
+      markLost();
+      receivedAt = performance.now();
       open();
     }
-  }, 1_000);
+  }, CHECK_MS);
 }

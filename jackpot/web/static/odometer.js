@@ -1,11 +1,11 @@
-// An odometer: strips of digits, moved by transforms alone, so that rolling lays nothing out and paints nothing anew.
+// An odometer of digit strips. They are moved by transforms only, so that rolling needs no layout and no repaint.
 
 const SVG = "http://www.w3.org/2000/svg";
-const STRIP_DIGITS = 11; // 0 to 9, and 0 again
-const SPRING = 6; // per second: a value is reached in about a second
+const STRIP_DIGITS = 11; // 0 to 9, then 0 again
+const SPRING = 6; // per second: it takes about a second to reach a value
 const FALL_MS = 1_600;
-const LEAST_DIGITS = 3;
-// Widths in parts of the height, as the style sheet has them.
+const MIN_DIGITS = 3;
+// Widths as fractions of the height, the same as in display.css.
 const DIGIT = 0.68;
 const POINT = 0.26;
 const DOLLAR = 0.66;
@@ -33,11 +33,11 @@ function boxed(className, child) {
 }
 
 function digitsOf(cents) {
-  return Math.max(LEAST_DIGITS, String(cents).length);
+  return Math.max(MIN_DIGITS, String(cents).length);
 }
 
-/** Where each strip stands at a value that may lie between two cents: as in a machine, a digit moves with the last
- * part of the turn of the digit below it. The lowest digit comes first. */
+/** The position of each strip, lowest digit first, at a value that may lie between two cents. As in a mechanical
+ * odometer, a digit moves while the digit below it turns from 9 to 0. */
 export function positions(value, count) {
   const found = [];
   let below = 0;
@@ -50,7 +50,7 @@ export function positions(value, count) {
   return found;
 }
 
-/** An amount such as $10,001.40 in the same numerals, standing still. */
+/** Write an amount such as $10,001.40 in the same numerals, without motion. */
 export function spell(root, text) {
   let width = 0;
   const row = [...text].map((sign) => {
@@ -64,11 +64,11 @@ export function spell(root, text) {
 
 export class Odometer {
   #root;
-  #strips = []; // the lowest digit first
+  #strips = []; // lowest digit first
   #drawn = [];
   #target = null;
   #value = 0;
-  #speed = 0; // cents a second
+  #speed = 0; // cents per second
   #fall = null; // {from, to, began}
   #ticking = false;
   #last = 0;
@@ -77,7 +77,7 @@ export class Odometer {
     this.#root = root;
   }
 
-  /** Show a value without moving. */
+  /** Show a value without motion. */
   set(cents) {
     this.#aim(cents);
     this.#value = cents;
@@ -88,14 +88,14 @@ export class Odometer {
     this.#root.dataset.rolling = "false";
   }
 
-  /** Roll forwards to a value. */
+  /** Roll forward to a value. */
   roll(cents) {
     this.#aim(cents);
     if (digitsOf(cents) > this.#strips.length) this.#build(digitsOf(cents));
     this.#tick();
   }
 
-  /** Roll back to a lower value, and then on to whatever was asked for meanwhile. */
+  /** Roll back to a lower value, then on to the newest target. */
   fall(cents) {
     this.#aim(cents);
     this.#fall = { from: this.#value, to: cents, began: performance.now() };
@@ -128,7 +128,7 @@ export class Odometer {
     }
   }
 
-  // A critically damped spring, in closed form: smooth when the target moves on, and it never overshoots.
+  // A critically damped spring in closed form: smooth while the target moves, and it never overshoots.
   #rollOn(seconds) {
     const left = this.#target - this.#value;
     const pull = SPRING * left - this.#speed;
@@ -187,11 +187,11 @@ export class Odometer {
     this.#blankLeading(at);
   }
 
-  // A leading nought is not shown; the commas of what is blank go with it.
+  // Hide leading zeros and their commas.
   #blankLeading(at) {
     let isBlank = true;
     for (let k = at.length - 1; k >= 0; k--) {
-      isBlank = isBlank && k >= LEAST_DIGITS && at[k] === 0;
+      isBlank = isBlank && k >= MIN_DIGITS && at[k] === 0;
       const cell = this.#strips[k].parentElement;
       if (cell.classList.contains("blank") !== isBlank) {
         cell.classList.toggle("blank", isBlank);

@@ -1,62 +1,62 @@
-// What a proposed configuration would do, while it is being written.
+// Preview what a proposed configuration would do while the form is filled in.
 
 import { values } from "./acts.js";
 
-const WAIT_MS = 250;
-const form = () => document.getElementById("config-form"); // it is made anew when another configuration comes into force
+const DEBOUNCE_MS = 250;
+const form = () => document.getElementById("config-form"); // looked up each time: a refresh replaces it
 const figure = (name) => form().querySelector(`[data-figure="${name}"]`);
 const money = (cents) => `$${Math.floor(cents / 100).toLocaleString("en-US")}.${String(cents % 100).padStart(2, "0")}`;
-let asked = 0;
+let newest = 0; // number of the newest preview; answers to older ones are dropped
 
-/** What the jackpot pool does not get, the reserve does. */
-function share() {
+/** Set the reserve's share to the rest of the jackpot pool's. */
+function fillReserveShare() {
   const { jackpot_bps: bps } = values(form());
-  if (bps === undefined || bps < 0 || bps > 10_000) throw new Error("a share is from 0 to 100");
+  if (bps === undefined || bps < 0 || bps > 10_000) throw new Error("the share must be from 0 to 100");
   form().elements.reserve_bps.value = ((10_000 - bps) / 100).toFixed(2).replace(/\.?0+$/, "");
 }
 
-function tell(odds) {
+function showFigures(odds) {
   const loses = odds.reserve_drift_per_wager_decimal.startsWith("-");
   const amount = odds.reserve_drift_per_wager_decimal.replace("-", "");
   figure("drift").textContent = `${loses ? "loses" : "gains"} $${amount}`;
   figure("drift").className = odds.reserve_starves ? "bad" : "good";
   figure("break_even").textContent = money(odds.break_even_meter_cents);
   figure("mean_pool").textContent = money(odds.mean_pool_at_royal_cents);
-  say(odds.reserve_starves ? `The reserve would lose $${amount} a wager on average: it would starve, and the house would have to advance.` : "");
+  showWarning(odds.reserve_starves ? `The reserve would lose $${amount} per wager on average. It would run dry, and the house would have to advance money.` : "");
 }
 
-function say(text) {
+function showWarning(text) {
   figure("warning").textContent = text;
   figure("warning").hidden = !text;
 }
 
-function blank(text) {
+function fillFigures(text) {
   for (const name of ["drift", "break_even", "mean_pool"]) {
     figure(name).textContent = text;
     figure(name).className = "";
   }
 }
 
-async function preview(mine) {
-  blank("…");
+async function preview(number) {
+  fillFigures("…");
   try {
-    share();
+    fillReserveShare();
     const { wager_cents, jackpot_bps, reset_cents, fixed_prizes_from } = values(form());
     const query = new URLSearchParams({ wager_cents, jackpot_bps, reset_cents, fixed_prizes_from });
     const response = await fetch(`${form().dataset.odds}&${query}`);
-    const told = await response.json();
-    if (mine !== asked) return;
-    if (response.ok) tell(told);
-    else throw new Error(told.detail);
+    const answer = await response.json();
+    if (number !== newest) return;
+    if (response.ok) showFigures(answer);
+    else throw new Error(answer.detail);
   } catch (error) {
-    if (mine !== asked) return;
-    blank("–");
-    say(error instanceof TypeError ? "The controller is not reached." : `Not known: ${error.message}.`);
+    if (number !== newest) return;
+    fillFigures("–");
+    showWarning(error instanceof TypeError ? "The controller cannot be reached." : `No preview: ${error.message}.`);
   }
 }
 
 document.addEventListener("input", (event) => {
   if (event.target.form?.id !== "config-form" || ["reason", "confirm"].includes(event.target.name)) return;
-  const mine = ++asked;
-  setTimeout(() => mine === asked && preview(mine), WAIT_MS);
+  const number = ++newest;
+  setTimeout(() => number === newest && preview(number), DEBOUNCE_MS);
 });

@@ -1,3 +1,3 @@
-// The page's programs have come: what needs them can be pressed from now on, and was not to be pressed in vain before.
+// Mark the page as ready: until its scripts have loaded, the style sheet keeps its buttons from being pressed.
 
 addEventListener("DOMContentLoaded", () => (document.body.dataset.ready = ""));

@@ -1,23 +1,23 @@
-// Signing in: the token goes to the controller and is kept nowhere; a link may carry it behind its #, which no log sees.
+// Sign in with a token. It is sent to the controller and not stored. A link may carry it after the #, which no log records.
 
 import { act, Problem, sentence } from "./acts.js";
 import "./ready.js";
 
 const NOT_KEPT = {
-  "http:": "This address needs https: over plain http your browser does not keep the sign-in. Open the console through the proxy that the README tells of.",
-  "https:": "Your browser did not keep the sign-in: let it take cookies from this address.",
+  "http:": "This address needs https. Over plain http your browser does not keep the sign-in. Open the console through the proxy that the README describes.",
+  "https:": "Your browser did not keep the sign-in. Allow cookies from this address.",
 };
 const form = document.getElementById("sign-in");
 const problem = document.getElementById("problem");
 
-/** Where whoever is signed in goes on to: a page of this very site, whatever its address was said to be. */
-function onward() {
+/** The page to go to after sign-in: the one that was asked for if it belongs to this site, else the floor. */
+function nextPage() {
   const { back } = form.dataset;
   return URL.canParse(back, location.origin) && new URL(back, location.origin).origin === location.origin ? back : "/";
 }
 
-/** The cookie is for https alone, but on the controller's own machine: elsewhere a browser drops it without a word. */
-async function requireKept() {
+/** Throw a Problem if the browser dropped the cookie; without https it does so silently, except on localhost. */
+async function requireCookie() {
   const { status } = await fetch("/api/v1/session");
   if (status === 401) throw new Problem({ code: "not_kept", status: 0, detail: NOT_KEPT[location.protocol] });
 }
@@ -27,10 +27,10 @@ async function signIn(token) {
   form.setAttribute("aria-busy", "true");
   try {
     await act("/api/v1/session", null, "POST", undefined, { token });
-    await requireKept();
-    location.replace(onward());
+    await requireCookie();
+    location.replace(nextPage());
   } catch (error) {
-    problem.textContent = error.status === 401 ? "This token is not known, or it has ended." : sentence(error);
+    problem.textContent = error.status === 401 ? "This token is unknown or has expired." : sentence(error);
     form.removeAttribute("aria-busy");
     form.elements.token.select();
   }
@@ -41,13 +41,14 @@ form.addEventListener("submit", (event) => {
   signIn(form.elements.token.value.trim());
 });
 
-function takeCarried() {
-  const carried = new URLSearchParams(location.hash.slice(1)).get("token");
-  if (!carried) return false;
+/** Sign in with the token in the address, if there is one, and remove it from there. */
+function signInFromLink() {
+  const token = new URLSearchParams(location.hash.slice(1)).get("token");
+  if (!token) return false;
   history.replaceState(null, "", location.pathname + location.search);
-  signIn(carried);
+  signIn(token);
   return true;
 }
 
-window.addEventListener("hashchange", takeCarried); // the link was opened where this page was open already
-if (!takeCarried()) form.elements.token.focus();
+window.addEventListener("hashchange", signInFromLink); // the link was opened in a tab that shows this page already
+if (!signInFromLink()) form.elements.token.focus();

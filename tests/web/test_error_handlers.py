@@ -1,4 +1,4 @@
-"""Pages about mishaps that are hard to have on a real floor: a role that is too low, a frame that fails."""
+"""Error pages that are hard to cause on a running site: a forbidden page, a failing layout, startup."""
 
 import asyncio
 from types import SimpleNamespace
@@ -20,14 +20,14 @@ from jackpot.web.startup import StartupRouter
 
 
 class Authenticator:
-    """Lets a supervisor in."""
+    """Accept every request as a supervisor's."""
 
     async def authenticate(self, _request):
         return Caller(Operator("sue", Role.SUPERVISOR, "hash"), "127.0.0.1")
 
 
-class Broken:
-    """A floor whose frame cannot be drawn."""
+class BrokenServices:
+    """Services with which the layout fails."""
 
     name = "casino"
 
@@ -36,10 +36,10 @@ class Broken:
         raise RuntimeError("no jackpots")
 
 
-def application(floor):
-    """A site of three paths, each with a mishap of its own."""
+def application(services):
+    """An application with two paths, each failing in its own way."""
     app = FastAPI(version="1")
-    app.state.services, app.state.authenticator, app.state.live_view = floor, Authenticator(), None
+    app.state.services, app.state.authenticator, app.state.live_view = services, Authenticator(), None
     error_pages.install(app)
 
     @app.get("/forbidden")
@@ -53,58 +53,59 @@ def application(floor):
     return app
 
 
-def ask(app, path, accept="text/html", method="GET"):
-    """What an application answers."""
+def request(app, path, accept="text/html", method="GET"):
+    """Return the application's answer."""
 
-    async def asked():
+    async def send():
         transport = httpx.ASGITransport(app, raise_app_exceptions=False)
         async with httpx.AsyncClient(transport=transport, base_url="http://site") as client:
             return await client.request(method, path, headers={"Accept": accept})
 
-    return asyncio.run(asked())
+    return asyncio.run(send())
 
 
-def test_a_page_that_is_not_for_a_role_says_so_within_the_frame():
+def test_a_refused_page_says_so_in_the_layout():
     app = application(SimpleNamespace(name="casino", jackpots={}, zone="UTC"))
-    answer = ask(app, "/forbidden")
+    answer = request(app, "/forbidden")
     assert (answer.status_code, answer.headers["content-type"]) == (403, "text/html; charset=utf-8")
-    assert "<h1>Not for your role</h1>" in answer.text
+    assert "<h1>Not allowed for your role</h1>" in answer.text
     assert "Sue may not do this: it is a manager&#39;s act." in answer.text
-    assert 'aria-label="Places"' in answer.text
+    assert 'aria-label="Main"' in answer.text
     assert answer.headers["cache-control"] == "no-store"
-    assert ask(app, "/forbidden", accept="*/*").headers["content-type"] == MEDIA_TYPE
+    assert request(app, "/forbidden", accept="*/*").headers["content-type"] == MEDIA_TYPE
 
 
-def test_where_even_the_frame_fails_there_is_a_page_without_it():
-    answer = ask(application(Broken()), "/store")
+def test_if_the_layout_fails_the_error_page_is_shown_without_it():
+    answer = request(application(BrokenServices()), "/store")
     assert answer.status_code == 503
     assert "<h1>The store does not answer</h1>" in answer.text
     assert "Try again" in answer.text
     assert "connection refused" not in answer.text
-    assert 'aria-label="Places"' not in answer.text
+    assert 'aria-label="Main"' not in answer.text
 
 
-def test_only_what_is_looked_at_is_shown_as_a_page():
+def test_only_get_requests_are_answered_with_error_pages():
     app = application(SimpleNamespace(name="casino", jackpots={}, zone="UTC"))
-    answer = ask(app, "/forbidden", method="POST")
+    answer = request(app, "/forbidden", method="POST")
     assert (answer.status_code, answer.headers["content-type"]) == (405, MEDIA_TYPE)
     assert answer.headers["allow"] == "GET"
 
 
-def test_a_controller_that_starts_says_so_and_the_page_looks_again_by_itself():
-    porch = StartupRouter(SimpleNamespace())
-    answer = ask(porch, "/pools")
+def test_a_starting_controller_shows_a_page_that_reloads_itself():
+    router = StartupRouter(SimpleNamespace())
+    answer = request(router, "/pools")
     assert (answer.status_code, answer.headers["refresh"], answer.headers["retry-after"]) == (503, "2", "2")
     assert "<h1>The controller is starting</h1>" in answer.text
     assert answer.headers["content-security-policy"] == POLICY
-    assert ask(porch, "/static/console.css").status_code == 200
-    assert ask(porch, "/pools", accept="*/*").json()["code"] == "starting"
-    assert ask(porch, "/api/v1/wins").json()["code"] == "starting"
+    assert request(router, "/static/console.css").status_code == 200
+    assert request(router, "/pools", accept="*/*").json()["code"] == "starting"
+    assert request(router, "/api/v1/wins").json()["code"] == "starting"
 
 
-def test_what_fails_while_the_controller_starts_is_a_problem_too_and_counted():
+def test_a_failure_during_startup_is_a_problem_and_is_counted():
     errors = metrics.ERRORS.labels(SITE, "web")._value
     before = errors.get()
-    answer = ask(StartupRouter(SimpleNamespace()), "/readyz", accept="*/*")  # nothing there to be asked
+    router = StartupRouter(SimpleNamespace())  # without health checks, so that /readyz fails
+    answer = request(router, "/readyz", accept="*/*")
     assert (answer.status_code, answer.json()["code"]) == (500, "internal")
     assert errors.get() == before + 1

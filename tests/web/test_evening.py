@@ -1,6 +1,6 @@
-"""An evening on a real floor, seen in a real browser: a lamp lights, a royal comes, is confirmed, and is displayed.
+"""A whole floor in a real browser: a lamp lights, a royal flush is won, confirmed and displayed.
 
-The daemon, its broker, the simulated pads, terminals and displays and the browser are all real; the shoe is rigged.
+The daemon, the broker, the simulated devices and the browser are real processes; the shoe is rigged.
 """
 
 import os
@@ -18,16 +18,16 @@ NAMES = ("supervisor", "auditor")
 
 @pytest.fixture
 def evening(mosquitto_port, new_site):
-    """A site with operators of each role, serving; the floor of pads and dealers comes when it is called."""
+    """A running site with operators of each role, and a function that starts its simulated floor."""
     site = new_site(mosquitto_port, tables=2)
     tokens = dict(zip(("manager1", "manager2"), site.tokens, strict=True))
     for name in NAMES:
         added = site.answer("operator", "add", name, "--role", name, "--token", tokens["manager1"])
         tokens[name] = added["token"]
     site.start()
-    playing = []
+    processes = []
 
-    def play(*options):
+    def start_floor(*options):
         command = [
             sys.executable,
             "-m",
@@ -39,18 +39,18 @@ def evening(mosquitto_port, new_site):
             "--tables",
             "2",
         ]
-        playing.append(subprocess.Popen([*command, *options], cwd=REPO, env=os.environ, stdout=subprocess.DEVNULL))
-        return playing[-1]
+        processes.append(subprocess.Popen([*command, *options], cwd=REPO, env=os.environ, stdout=subprocess.DEVNULL))
+        return processes[-1]
 
-    yield site, tokens, play
-    for process in playing:
+    yield site, tokens, start_floor
+    for process in processes:
         if process.poll() is None:
             process.send_signal(signal.SIGINT)
             process.wait()
 
 
 def signed_in(page, site, token):
-    """The page, after the sign-in link was followed."""
+    """Sign a page in with a sign-in link."""
     page.goto(f"{address(site)}/sign-in#token={token}")
     page.wait_for_url(f"{address(site)}/")
     return page
@@ -64,15 +64,15 @@ def ledger(site):
     return site.answer("pools")[0]
 
 
-def test_an_evening(evening, new_page):
-    site, tokens, play = evening
+def test_a_royal_flush_is_won_confirmed_and_displayed(evening, new_page):
+    site, tokens, start_floor = evening
     console = signed_in(new_page(viewport={"width": 1280, "height": 900}), site, tokens["supervisor"])
     display = new_page()
     display.goto(f"{address(site)}/display/main")
-    console.get_by_text("Nothing waits for you.").wait_for()
+    console.get_by_text("Nothing is waiting for you.").wait_for()
     assert console.locator(".box.lit").count() == 0
 
-    play("--speed", "15", "--seed", "3", "--rig", "t1:3:royal_flush@2")
+    start_floor("--speed", "15", "--seed", "3", "--rig", "t1:3:royal_flush@2")
     console.locator(".box.lit").first.wait_for()
 
     pending = console.locator("article.win")
@@ -113,7 +113,7 @@ def test_a_suspended_table_is_resumed_from_the_console(evening, new_page, new_cl
     assert [(event.actor, event.data["note"]) for event in resumed] == [("supervisor", "another shoe")]
 
 
-def test_an_auditor_sees_everything_and_does_nothing(evening, new_page, new_client, mosquitto_port, forgiven):
+def test_an_auditor_sees_everything_but_cannot_act(evening, new_page, new_client, mosquitto_port, expected_errors):
     site, tokens, _ = evening
     client = new_client(mosquitto_port, site.id, "tables/#", "jackpots/#")
     client.command("t2", "c1", "report_malfunction", equipment="shoe", note="it jams")
@@ -121,7 +121,7 @@ def test_an_auditor_sees_everything_and_does_nothing(evening, new_page, new_clie
     stopped = console.locator("#stopped-t2")
     stopped.wait_for()
     assert not stopped.get_by_role("button", name="Resume").is_visible()
-    forgiven.add("403")
+    expected_errors.add("403")
     answer = console.evaluate(
         """async () => {
             const { act } = await import("/static/acts.js");
@@ -133,7 +133,7 @@ def test_an_auditor_sees_everything_and_does_nothing(evening, new_page, new_clie
     assert site.answer("tables")[1]["suspended"] == "dealer_report"
 
 
-def test_whoever_is_not_signed_in_is_asked_to_and_comes_back(evening, new_page):
+def test_a_page_without_a_session_leads_to_sign_in_and_back(evening, new_page):
     site, tokens, _ = evening
     page = new_page()
     page.goto(f"{address(site)}/?jackpot=main")
@@ -147,10 +147,10 @@ def test_whoever_is_not_signed_in_is_asked_to_and_comes_back(evening, new_page):
     page.wait_for_url("**/sign-in")
 
 
-def test_a_console_that_loses_the_controller_says_so_and_catches_up(evening, new_page, forgiven):
+def test_a_console_page_shows_that_the_controller_is_lost(evening, new_page, expected_errors):
     site, tokens, _ = evening
     page = signed_in(new_page(), site, tokens["auditor"])
-    forgiven |= {"ERR_CONNECTION_REFUSED", "ERR_INCOMPLETE_CHUNKED_ENCODING", "ERR_CONNECTION_RESET", "401"}
-    page.get_by_text("Nothing waits for you.").wait_for()
+    expected_errors |= {"ERR_CONNECTION_REFUSED", "ERR_INCOMPLETE_CHUNKED_ENCODING", "ERR_CONNECTION_RESET", "401"}
+    page.get_by_text("Nothing is waiting for you.").wait_for()
     site.stop()
-    page.get_by_text("The controller is not heard.").wait_for()
+    page.get_by_text("Connection to the controller lost.").wait_for()

@@ -1,4 +1,4 @@
-"""Words for people: several hands in one heading, refusals as sentences."""
+"""Formatting for pages: several hands in one heading, messages as sentences."""
 
 import pytest
 
@@ -6,7 +6,7 @@ from jackpot.web.formatting import as_sentence, hand_names
 
 
 @pytest.mark.parametrize(
-    ("hands", "told"),
+    ("hands", "expected"),
     [
         (["flush"], "Flush"),
         (["flush", "flush"], "Flush"),
@@ -14,10 +14,10 @@ from jackpot.web.formatting import as_sentence, hand_names
         (["flush", "full_house", "flush", "royal_flush"], "Flush, full house and royal flush"),
     ],
 )
-def test_hands_are_named_in_the_order_they_are_paid_each_kind_once(hands, told):
-    assert hand_names(hands) == told
+def test_hands_are_named_once_each_in_the_order_they_are_paid(hands, expected):
+    assert hand_names(hands) == expected
 
 
-def test_a_refusal_is_a_sentence_and_nothing_else_in_it_changes():
+def test_a_message_becomes_a_sentence_and_is_otherwise_unchanged():
     assert as_sentence("write 2026-11-15T09:30:00Z") == "Write 2026-11-15T09:30:00Z."
     assert as_sentence("Try again!") == "Try again!"
