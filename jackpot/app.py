@@ -81,7 +81,7 @@ class Controller:
                 listener = self._listen(open_things)
                 database = self._database()
                 async with asyncio.TaskGroup() as group:
-                    group.create_task(systemd.keep_telling(), name="systemd")
+                    group.create_task(systemd.feed_watchdog(), name="systemd")
                     router = self._start_http(group, listener, database)
                     names = await self._until_reachable(partial(self._begin, database))
                     self._start_notices(group, database)
@@ -145,7 +145,7 @@ class Controller:
         if self._settings.verify_minutes:
             group.create_task(self.verification.run([SITE, *self.jackpots]), name="verification")
         ready(self)
-        systemd.tell(f"READY=1\nSTATUS=serving {', '.join(self.jackpots) or 'no jackpot'}")
+        systemd.notify(f"READY=1\nSTATUS=serving {', '.join(self.jackpots) or 'no jackpot'}")
 
     def _wake_notices(self) -> None:
         if self._sender is not None:
@@ -243,7 +243,7 @@ async def _checkpoint_wal(database: Database) -> None:
 
 
 def _stop(serving: asyncio.Task[None]) -> None:
-    systemd.tell("STOPPING=1")
+    systemd.notify("STOPPING=1")
     serving.cancel()
 
 

@@ -1,4 +1,4 @@
-"""The one clock of the shell; the core gets its time from here, as text."""
+"""The clock of the shell; the core gets its time from here, as text."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _DAY: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 
 
 def now() -> str:
-    """The present moment, RFC 3339 in UTC to the millisecond; all such texts have the same length and sort by time."""
+    """Return the present time, RFC 3339 in UTC to the millisecond; such texts have one length and sort by time."""
     seconds, milliseconds = divmod(time.time_ns() // 1_000_000, 1_000)
     if seconds != _second.number:
         _second.number = seconds
@@ -20,48 +20,48 @@ def now() -> str:
 
 
 def in_days(days: int) -> str:
-    """The moment that many days from now."""
+    """Return the time that many days from now."""
     return in_seconds(86_400 * days)
 
 
 def in_seconds(seconds: float) -> str:
-    """The moment that many seconds from now."""
-    return _told(datetime.now(UTC) + timedelta(seconds=seconds))
+    """Return the time that many seconds from now."""
+    return _format(datetime.now(UTC) + timedelta(seconds=seconds))
 
 
 def earlier(text: str, seconds: float) -> str:
-    """The moment that many seconds before another."""
-    return _told(datetime.fromisoformat(text) - timedelta(seconds=seconds))
+    """Return the time that many seconds before another."""
+    return _format(datetime.fromisoformat(text) - timedelta(seconds=seconds))
 
 
 def moment(text: str) -> str:
-    """A moment as events tell it, whichever way RFC 3339 writes it; `ValueError` where it is none."""
+    """Return any RFC 3339 time in the format of events; raise `ValueError` if it is none."""
     try:
-        told = datetime.fromisoformat(text)
-        return _told(told.replace(tzinfo=told.tzinfo or UTC).astimezone(UTC))
+        parsed = datetime.fromisoformat(text)
+        return _format(parsed.replace(tzinfo=parsed.tzinfo or UTC).astimezone(UTC))
     except (ValueError, OverflowError):
-        raise ValueError(f"{text[:60]!r} is not a moment: write 2026-11-15T09:30:00Z") from None
+        raise ValueError(f"{text[:60]!r} is not a time: write 2026-11-15T09:30:00Z") from None
 
 
 def day(text: str) -> date:
-    """A day, written 2026-11-15 and in no other way; `ValueError` where it is none."""
+    """Return the date of a text such as 2026-11-15; raise `ValueError` for any other format."""
     try:
         if _DAY.fullmatch(text):
             return date.fromisoformat(text)
     except ValueError:
-        pass  # there is no such day in that month
+        pass  # the month has no such day
     raise ValueError(f"{text[:40]!r} is not a day: write 2026-11-15")
 
 
-def _told(told: datetime) -> str:
-    return f"{told:%Y-%m-%dT%H:%M:%S}.{told.microsecond // 1_000:03d}Z".rjust(24, "0")
+def _format(moment: datetime) -> str:
+    return f"{moment:%Y-%m-%dT%H:%M:%S}.{moment.microsecond // 1_000:03d}Z".rjust(24, "0")
 
 
-class _Second:
-    """The last second that was told, as a number and as text: thousands of messages may come within it."""
+class _CachedSecond:
+    """The last second as a number and as text; thousands of messages may arrive within it."""
 
     number = -1
     text = ""
 
 
-_second = _Second()
+_second = _CachedSecond()

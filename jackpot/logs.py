@@ -1,4 +1,4 @@
-"""Logs: one line an event; JSON when nobody watches on a terminal."""
+"""Logging: one line per event, as JSON unless stderr is a terminal."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import structlog
 
 
 def set_up(level: str = "info") -> None:
-    """Begin to log to stderr."""
-    watched = sys.stderr.isatty()
-    renderer = structlog.dev.ConsoleRenderer() if watched else structlog.processors.JSONRenderer()
+    """Configure logging to stderr."""
+    is_terminal = sys.stderr.isatty()
+    renderer = structlog.dev.ConsoleRenderer() if is_terminal else structlog.processors.JSONRenderer()
     structlog.configure(
         processors=[
             structlog.processors.add_log_level,

@@ -1,4 +1,4 @@
-"""What is infrastructure: one TOML file, overridden by the environment; what touches money is in the audited store."""
+"""Settings of the infrastructure: one TOML file, overridden by the environment; money matters are in the store."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ from jackpot.core.notices import NoticeTarget
 
 DEFAULT_FILE = Path("jackpot.toml")
 EMBEDDED = "embedded"
-"""The broker of a site that names none: one of the controller's own, on loopback."""
+"""The default broker: one that the controller starts itself, on loopback."""
 Id = Annotated[str, Field(pattern=r"^[A-Za-z0-9_.-]{1,64}$")]
 
 
-Listen = Annotated[str, Field(pattern=r"^$|^[^ ]+:[0-9]{1,5}$", description="host:port, or nothing")]
+Listen = Annotated[str, Field(pattern=r"^$|^[^ ]+:[0-9]{1,5}$", description="host:port, or empty")]
 
 
 _WRITTEN = ("site", "database", "broker", "key_file", "timezone")
-"""What a new configuration says; everything else is as it is unless somebody says otherwise."""
+"""The settings that a new configuration file contains; all others have their defaults."""
 
 
 class SettingsError(ValueError):
-    """A configuration that cannot be used; the sentence says where and why."""
+    """An invalid configuration; the message says where and why."""
 
 
 class Settings(BaseSettings):
-    """Every setting; each can also come from the environment as JACKPOT_…"""
+    """All settings; each can also be set in the environment as JACKPOT_…"""
 
     model_config = SettingsConfigDict(env_prefix="JACKPOT_", extra="forbid", frozen=True)
 
@@ -42,7 +42,7 @@ class Settings(BaseSettings):
     key_file: Path = Path("jackpot.key")
     timezone: str = "UTC"
     http: Listen = "127.0.0.1:8080"
-    trusted_proxies: Annotated[str, Field(description="addresses whose X-Forwarded-For is believed, with commas")] = ""
+    trusted_proxies: Annotated[str, Field(description="proxies whose X-Forwarded-For is trusted, comma-separated")] = ""
     metrics: Listen = ""
     verify_minutes: Annotated[float, Field(ge=0, le=1_440)] = 5
     reserve_floor_cents: Annotated[int, Field(ge=0)] = 0
@@ -54,17 +54,17 @@ class Settings(BaseSettings):
 
     @property
     def notice_target(self) -> NoticeTarget | None:
-        """Who is told of what happens; nobody where there is no webhook."""
+        """The target of notices; None if there is no webhook."""
         return NoticeTarget(self.site, self.reserve_floor_cents) if self.webhook_url else None
 
     def webhook_secrets(self) -> str:
-        """The webhook's secrets, from the setting or from its file; never to be shown."""
+        """Return the webhook's secrets, from the setting or from its file; never show them."""
         if self.webhook_secret_file is None:
             return self.webhook_secret.get_secret_value()
         try:
             return self.webhook_secret_file.read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as error:
-            problem = error.strerror if isinstance(error, OSError) else "it is not text"
+            problem = error.strerror if isinstance(error, OSError) else "not a text file"
             raise SettingsError(f"webhook_secret_file: {self.webhook_secret_file}: {problem}") from None
 
     @classmethod
@@ -76,23 +76,23 @@ class Settings(BaseSettings):
         dotenv_settings: PydanticBaseSettingsSource,  # noqa: ARG003
         file_secret_settings: PydanticBaseSettingsSource,  # noqa: ARG003
     ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """The file is the least of the sources: the environment comes before it."""
+        """Return the sources, the strongest first: the environment overrides the file."""
         return env_settings, init_settings
 
 
 def read(path: Path) -> Settings:
-    """The settings of a file, with the environment above them; paths in it are relative to the file."""
+    """Read a file's settings, overridden by the environment; paths in it are relative to the file."""
     try:
         values = tomllib.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
-        raise SettingsError(f"{path} is not there: make one with jackpot init --config {path}") from None
+        raise SettingsError(f"{path} does not exist: create it with jackpot init --config {path}") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise SettingsError(f"{path} is not TOML: {error}") from None
-    return resolved(path, checked(path, **values))
+    return resolve_paths(path, validate(path, **values))
 
 
-def checked(path: Path | None = None, **values: Any) -> Settings:  # noqa: ANN401 - each is checked here
-    """The settings of these values, or the sentence that says which is wrong."""
+def validate(path: Path | None = None, **values: Any) -> Settings:  # noqa: ANN401 - each is checked here
+    """Return the settings of these values, or raise `SettingsError` that names the wrong one."""
     try:
         return Settings(**values)
     except ValidationError as error:
@@ -101,32 +101,32 @@ def checked(path: Path | None = None, **values: Any) -> Settings:  # noqa: ANN40
         raise SettingsError(f"{f'{path}: ' if path else ''}{where}: {first['msg']}") from None
 
 
-def resolved(path: Path, settings: Settings) -> Settings:
-    """The settings with paths as seen from the configuration file."""
-    where: dict[str, Any] = {
+def resolve_paths(path: Path, settings: Settings) -> Settings:
+    """Return the settings with paths relative to the configuration file."""
+    paths: dict[str, Any] = {
         "key_file": path.parent / settings.key_file,
-        "database": _beside(path, settings.database),
+        "database": _resolve_sqlite(path, settings.database),
     }
     if settings.webhook_secret_file is not None:
-        where["webhook_secret_file"] = path.parent / settings.webhook_secret_file
-    return settings.model_copy(update=where)
+        paths["webhook_secret_file"] = path.parent / settings.webhook_secret_file
+    return settings.model_copy(update=paths)
 
 
-def written(settings: Settings) -> str:
-    """A file that says these settings."""
+def to_toml(settings: Settings) -> str:
+    """Return the text of a configuration file with these settings."""
     lines = ["# Infrastructure only: jackpots, tables, configurations and operators live in the audited store."]
     lines += [f"{name} = {_toml(name, str(getattr(settings, name)))}" for name in _WRITTEN]
     return "\n".join(lines) + "\n"
 
 
 def listen_address(text: str) -> tuple[str, int]:
-    """Where to listen, from host:port."""
+    """Return (host, port) of host:port."""
     host, _, port = text.rpartition(":")
     return host, int(port)
 
 
-def _beside(path: Path, database: str) -> str:
-    """A SQLite file without a full path lies beside the configuration."""
+def _resolve_sqlite(path: Path, database: str) -> str:
+    """Return the address with a relative SQLite file resolved against the configuration's folder."""
     prefix = "sqlite:///"
     name = database.removeprefix(prefix)
     if database.startswith(prefix) and name and not name.startswith(("/", ":")):
@@ -137,7 +137,7 @@ def _beside(path: Path, database: str) -> str:
 def _toml(name: str, value: str) -> str:
     if not value.isprintable():
         raise SettingsError(
-            f"{name}: {ascii(value)[:60]} cannot stand in a configuration: it has signs that cannot be printed"
+            f"{name}: {ascii(value)[:60]} cannot be in a configuration: it contains unprintable characters"
         )
     escaped = value.replace("\\", "\\\\").replace('"', '\\"')
     return f'"{escaped}"'

@@ -1,4 +1,4 @@
-"""What systemd is told, where it has started us: that we are ready, that the loop turns, that we stop."""
+"""Notifications to systemd if it has started us: ready, watchdog, stopping."""
 
 from __future__ import annotations
 
@@ -7,25 +7,25 @@ import os
 import socket
 
 
-def tell(message: str) -> None:
-    """Say something to systemd; where nobody asked for it, nothing happens."""
-    where = os.environ.get("NOTIFY_SOCKET")
-    if not where:
+def notify(message: str) -> None:
+    """Send a notification to systemd; do nothing without `NOTIFY_SOCKET`."""
+    path = os.environ.get("NOTIFY_SOCKET")
+    if not path:
         return
-    address = f"\0{where[1:]}" if where.startswith("@") else where
-    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as speaking:
-        speaking.setblocking(False)  # nothing waits for a listener that does not listen
+    address = f"\0{path[1:]}" if path.startswith("@") else path
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as sender:
+        sender.setblocking(False)  # never wait for a receiver that does not read
         try:
-            speaking.sendto(message.encode(), address)
+            sender.sendto(message.encode(), address)
         except OSError:
-            return  # it watches us by other means, or not at all
+            return  # systemd is not reachable; the service works without it
 
 
-async def keep_telling() -> None:
-    """Say that the loop turns, twice as often as systemd's watchdog wants to hear it; ends where it wants nothing."""
-    wanted = os.environ.get("WATCHDOG_USEC", "")
-    if not wanted.isdigit() or os.environ.get("WATCHDOG_PID", str(os.getpid())) != str(os.getpid()):
+async def feed_watchdog() -> None:
+    """Notify systemd's watchdog twice per interval while the event loop runs; return at once if there is none."""
+    interval = os.environ.get("WATCHDOG_USEC", "")
+    if not interval.isdigit() or os.environ.get("WATCHDOG_PID", str(os.getpid())) != str(os.getpid()):
         return
     while True:
-        tell("WATCHDOG=1")
-        await asyncio.sleep(int(wanted) / 2_000_000)
+        notify("WATCHDOG=1")
+        await asyncio.sleep(int(interval) / 2_000_000)

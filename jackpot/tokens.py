@@ -11,30 +11,31 @@ from jackpot.core.site.decide import joined_hash
 from jackpot.core.site.state import Operator, Site
 
 DAYS: Final = 365
-"""How long a token is worth something, unless somebody says otherwise."""
+"""The default lifetime of a token."""
 MAX_DAYS: Final = 3_650
-JOINT: Final = "."
-"""Between the two halves of a manager's token, each of which another manager was told; no half has it in itself."""
+SEPARATOR: Final = "."
+"""Separates the two halves of a manager's token, each known to another manager; no half contains it."""
 
 
 class Expired(Refused):
-    """A token that was right once."""
+    """The token was valid but has expired."""
 
     def __init__(self, operator: Operator) -> None:
         super().__init__(
-            CommandError.FORBIDDEN, f"the token of {operator.name} ended at {operator.expires_at}: a manager renews it"
+            CommandError.FORBIDDEN,
+            f"the token of {operator.name} expired at {operator.expires_at}: a manager can renew it",
         )
 
 
 def new_token() -> str:
-    """A token nobody can guess."""
+    """Return a new random token."""
     return secrets.token_urlsafe(32)
 
 
 def token_hash(token: str) -> str:
-    """What is kept of a token; it is random and long, so a plain hash is enough, and one of two halves for both."""
-    one, joint, other = token.partition(JOINT)
-    return joined_hash(_hash(one), _hash(other)) if joint else _hash(token)
+    """Return the hash that is stored for a token; tokens are long and random, so a plain hash is enough."""
+    one, separator, other = token.partition(SEPARATOR)
+    return joined_hash(_hash(one), _hash(other)) if separator else _hash(token)
 
 
 def _hash(text: str) -> str:
@@ -42,7 +43,7 @@ def _hash(text: str) -> str:
 
 
 def operator_of(site: Site, token: str, at: str) -> Operator:
-    """The operator a token belongs to at this moment."""
+    """Return the operator that a token belongs to at this time."""
     hashed = token_hash(token)
     for operator in site.operators.values():
         if operator.active and secrets.compare_digest(operator.token_hash, hashed):
@@ -50,5 +51,6 @@ def operator_of(site: Site, token: str, at: str) -> Operator:
                 raise Expired(operator)
             return operator
     raise Refused(
-        CommandError.FORBIDDEN, "this token belongs to no active operator: give one with --token or JACKPOT_TOKEN"
+        CommandError.FORBIDDEN,
+        "this token belongs to no active operator: give a valid one with --token or JACKPOT_TOKEN",
     )

@@ -27,7 +27,7 @@ from jackpot.identity import DISTRIBUTION, INSTALLED, software_version
 from jackpot.notify.webhook import HookError, Webhook
 from jackpot.settings import EMBEDDED, Settings, SettingsError
 from jackpot.store import schema, tables
-from jackpot.store.database import Database, shown
+from jackpot.store.database import Database, url_without_password
 from jackpot.store.errors import StoreError, WrongSchema
 from jackpot.wire.embedded_broker import BrokerError, program
 from jackpot.wire.mqtt_session import Address, AddressError
@@ -117,7 +117,7 @@ def _store(chosen: Settings) -> Iterator[Finding]:
             require_file(database)
             with database.reader() as connection:
                 connection.execute(text("SELECT 1"))
-            yield Finding("store", "ok", f"{shown(chosen.database)} answers")
+            yield Finding("store", "ok", f"{url_without_password(chosen.database)} answers")
             schema.require_head(database)
             yield Finding("schema", "ok", f"the schema is at {schema.head()}, as this program needs it")
             yield _clock(database)

@@ -28,7 +28,7 @@ from jackpot.identity import owner
 from jackpot.settings import Settings, SettingsError
 from jackpot.store import backup as copies
 from jackpot.store.checkpoints import write_checkpoint
-from jackpot.store.database import Database, shown
+from jackpot.store.database import Database, url_without_password
 from jackpot.store.errors import StoreError
 from jackpot.store.hash_chain import SITE
 from jackpot.store.schema import migrate as bring_to_head
@@ -63,15 +63,15 @@ def init(  # noqa: PLR0913 - one option for each thing a site is made of
         "database": database,
         "key_file": Path(config.stem + ".key"),
     }
-    chosen = settings.checked(**wished).model_copy(update=wished)
-    text = settings.written(chosen)
-    made = settings.resolved(config, chosen)
+    chosen = settings.validate(**wished).model_copy(update=wished)
+    text = settings.to_toml(chosen)
+    made = settings.resolve_paths(config, chosen)
     if made.key_file.exists():
         raise SettingsError(f"the key file {made.key_file} exists already: it may belong to another site")
     planned = _plan(jackpot, rules, tables, boxes)
     signer = Signer.new(site)
     with _undone_on_failure(made, config):
-        _write_secret(made.key_file, signer.word)
+        _write_secret(made.key_file, signer.text)
         config.write_text(text, encoding="utf-8")
         tokens = _fill(Database(made.database), jackpot, planned, days)
         _first_checkpoints(made, jackpot, signer)
@@ -79,7 +79,9 @@ def init(  # noqa: PLR0913 - one option for each thing a site is made of
         print_json({"config": str(config), "public_key": str(signer.verifier), "tokens": tokens})
         return
     screen = console()
-    screen.print(f"The site {site} is made: {config}, its key {made.key_file}, its store {shown(made.database)}.")
+    screen.print(
+        f"The site {site} is made: {config}, its key {made.key_file}, its store {url_without_password(made.database)}."
+    )
     screen.print(table("Tokens of the two managers, shown once", ("operator", "token"), tokens.items()))
     screen.print(f"The public key, for auditors: {signer.verifier}")
 
@@ -170,7 +172,7 @@ def _fill(database: Database, jackpot: str, planned: list[Command], days: int) -
     bring_to_head(database)
     site = SiteJournal.open(database, owner())
     if site.site.operators:
-        raise StoreError(f"{shown(database.url)} holds a site already: init needs an empty database")
+        raise StoreError(f"{url_without_password(database.url)} holds a site already: init needs an empty database")
     tokens = {name: new_token() for name in MANAGERS}
     for name, token in tokens.items():
         site.execute(AddOperator(now(), INSTALLER, name, Role.MANAGER, token_hash(token), in_days(days)))

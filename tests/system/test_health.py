@@ -10,7 +10,7 @@ import pytest
 from sqlalchemy import text
 
 from jackpot.store.database import Database
-from jackpot.systemd import tell
+from jackpot.systemd import notify
 from tests.support import postgres
 from tests.support.daemon import LIMIT_SECONDS, free_port, mosquitto, takes_connections, wait_until
 
@@ -144,10 +144,10 @@ def systemd(tmp_path):
 def test_nobody_waits_for_a_listener_that_does_not_listen(systemd, monkeypatch):
     monkeypatch.setitem(os.environ, "NOTIFY_SOCKET", systemd.getsockname())
     for _ in range(1_000):
-        tell("WATCHDOG=1")
+        notify("WATCHDOG=1")
     assert systemd.recv(1_000) == b"WATCHDOG=1"
     systemd.close()
-    tell("WATCHDOG=1")
+    notify("WATCHDOG=1")
 
 
 def test_systemd_hears_when_it_is_ready_that_its_loop_turns_and_when_it_stops(
