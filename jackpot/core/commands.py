@@ -1,4 +1,4 @@
-"""What can be asked of a jackpot. Each command knows when it was asked and by whom; the shell supplies both."""
+"""The commands of a jackpot. Each carries its time and its actor; the shell supplies both."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from jackpot.core.state import Config, Wager
 
 
 class Role(StrEnum):
-    """What an operator may do: an auditor reads, a supervisor also acts, a manager also proposes and approves."""
+    """An operator's role: an auditor reads, a supervisor also acts, a manager also proposes and approves."""
 
     AUDITOR = "auditor"
     SUPERVISOR = "supervisor"
@@ -19,29 +19,29 @@ class Role(StrEnum):
 
 
 class Actor(NamedTuple):
-    """Who asks: an operator with a role, or a device or the controller itself, which have none."""
+    """The sender of a command: an operator with a role, or a device or the controller, which have none."""
 
     name: str
     role: Role | None = None
 
     @property
     def supervises(self) -> bool:
-        """Whether this is a supervisor's or a manager's act."""
+        """Return True for a supervisor or a manager."""
         return self.role in (Role.SUPERVISOR, Role.MANAGER)
 
     @property
     def manages(self) -> bool:
-        """Whether this is a manager's act."""
+        """Return True for a manager."""
         return self.role is Role.MANAGER
 
 
 PAD, DEALER, DISPLAY, CONTROLLER = Actor("pad"), Actor("dealer"), Actor("display"), Actor("controller")
 DEVICES = frozenset(actor.name for actor in (PAD, DEALER, DISPLAY, CONTROLLER))
-"""Who acts without being an operator; the table and the box of an act stand beside its actor."""
+"""Actors that are not operators; the table and the box are separate fields of a command."""
 
 
 class PlaceWager(NamedTuple):
-    """A pad reports a wager. `earlier` is what the store knows of this id from past rounds."""
+    """A pad reports a wager. `earlier` is the wager that the store knows by this id from past rounds."""
 
     at: str
     actor: Actor
@@ -63,7 +63,7 @@ class OpenRound(NamedTuple):
 
 
 class CloseWagers(NamedTuple):
-    """The first card is dealt; `dark` are the boxes whose pad reports a dark lamp."""
+    """The first card is dealt; `dark` lists the boxes whose pad reports a dark lamp."""
 
     at: str
     actor: Actor
@@ -136,7 +136,7 @@ class Correct(NamedTuple):
 
 
 class VoidRound(NamedTuple):
-    """A round is void: every wager goes back and every posting is reversed."""
+    """A round is void: every wager is returned and every posting is reversed."""
 
     at: str
     actor: Actor
@@ -146,7 +146,7 @@ class VoidRound(NamedTuple):
 
 
 class VoidHand(NamedTuple):
-    """One box's wager goes back."""
+    """One box's wager is returned."""
 
     at: str
     actor: Actor
@@ -157,7 +157,7 @@ class VoidHand(NamedTuple):
 
 
 class VoidHands(NamedTuple):
-    """The wagers of several boxes go back, all of them or none."""
+    """The wagers of several boxes are returned, all of them or none."""
 
     at: str
     actor: Actor
@@ -168,7 +168,7 @@ class VoidHands(NamedTuple):
 
 
 class ReportMalfunction(NamedTuple):
-    """Equipment fails: told by the dealer, or seen by the controller (`cause` says which)."""
+    """Equipment fails, as reported by the dealer or detected by the controller (see `cause`)."""
 
     at: str
     actor: Actor
@@ -179,7 +179,7 @@ class ReportMalfunction(NamedTuple):
 
 
 class RecordShown(NamedTuple):
-    """A display says what it shows; a sample of it is kept."""
+    """A display reports the meter it shows; a sample of the reports is kept."""
 
     at: str
     actor: Actor
@@ -210,7 +210,7 @@ class SetMode(NamedTuple):
 
 
 class CreateJackpot(NamedTuple):
-    """A jackpot begins, with its first approved configuration and what the operator advances to its pools."""
+    """A jackpot is created, with its first approved configuration and the operator's advances to its pools."""
 
     at: str
     actor: Actor
@@ -223,7 +223,7 @@ class CreateJackpot(NamedTuple):
 
 
 class LinkTable(NamedTuple):
-    """A table joins the jackpot."""
+    """A table is linked to the jackpot."""
 
     at: str
     actor: Actor
@@ -232,7 +232,7 @@ class LinkTable(NamedTuple):
 
 
 class UnlinkTable(NamedTuple):
-    """A table leaves the jackpot, between rounds."""
+    """A table is unlinked from the jackpot, between rounds."""
 
     at: str
     actor: Actor
@@ -241,7 +241,7 @@ class UnlinkTable(NamedTuple):
 
 
 class ProposeRetirement(NamedTuple):
-    """A manager proposes that the jackpot ends; `heir` is the jackpot that the players' money goes on to."""
+    """A manager proposes to retire the jackpot; `heir` is the jackpot that receives the players' money."""
 
     at: str
     actor: Actor
@@ -250,7 +250,7 @@ class ProposeRetirement(NamedTuple):
 
 
 class ProposeConfig(NamedTuple):
-    """A manager proposes a configuration; its version is given when it is approved."""
+    """A manager proposes a configuration; approval gives it its version."""
 
     at: str
     actor: Actor
@@ -259,7 +259,7 @@ class ProposeConfig(NamedTuple):
 
 
 class ProposeAdjustment(NamedTuple):
-    """A manager proposes to move money by hand, naming a round where it corrects one."""
+    """A manager proposes to move money by hand, naming the round if it corrects one."""
 
     at: str
     actor: Actor
@@ -291,7 +291,7 @@ class Withdraw(NamedTuple):
 class Identified(NamedTuple):
     """A command with its id and a digest of its content, so that a repeat acts once.
 
-    `earlier` is the digest and the answer the store keeps of this id.
+    `earlier` is the digest and the answer that the store keeps for this id.
     """
 
     command_id: str

@@ -1,4 +1,4 @@
-"""The one way in: decide(state, command) ends every act of a floor in events, an answer, or a refusal."""
+"""The entry point of the core: decide(state, command) returns events and an answer, or raises `Refused`."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from jackpot.core.text import is_storable
 from rules import RulesError
 
 MAX_COMMANDS: Final = 1_000
-"""Commands of one table from one opening to the next: more than any round can need."""
+"""The limit of commands at one table from one opening to the next: more than any round can need."""
 WHOLE: Final = "jackpot"
-"""The scope of an id that is not a table's, as the event that carries it says."""
+"""The scope of a command id that belongs to the whole jackpot, as written in its event."""
 _REPEATABLE: Final = (commands.Fold, commands.Unfold, commands.Declare, commands.ReportMalfunction)
-"""What a terminal can ask again and again in one round; what ends the round is never refused for its number."""
+"""Commands that count towards `MAX_COMMANDS`; a command that ends the round is never refused for its number."""
 
-_OF_A_TABLE: Final[dict[type, Callable[..., Decision]]] = {
+_TABLE_HANDLERS: Final[dict[type, Callable[..., Decision]]] = {
     commands.PlaceWager: wagers.place_wager,
     commands.OpenRound: rounds.open_round,
     commands.CloseWagers: rounds.close_wagers,
@@ -34,12 +34,12 @@ _OF_A_TABLE: Final[dict[type, Callable[..., Decision]]] = {
     commands.VoidHands: rounds.void_hands,
     commands.VoidRound: rounds.void_round,
 }
-_OF_A_TABLE_ALONE: Final[dict[type, Callable[..., Decision]]] = {
+_TABLE_ONLY_HANDLERS: Final[dict[type, Callable[..., Decision]]] = {
     commands.ReportMalfunction: administration.report_malfunction,
     commands.ResumeTable: administration.resume_table,
     commands.SetMode: administration.set_mode,
 }
-_OF_THE_JACKPOT: Final[dict[type, Callable[..., Decision]]] = {
+_JACKPOT_HANDLERS: Final[dict[type, Callable[..., Decision]]] = {
     commands.CreateJackpot: administration.create_jackpot,
     commands.RecordShown: administration.record_shown,
     commands.LinkTable: administration.link_table,
@@ -52,91 +52,97 @@ _OF_THE_JACKPOT: Final[dict[type, Callable[..., Decision]]] = {
 }
 
 
-def decide(jackpot: Jackpot, asked: Command | Identified) -> Decision:
-    """Carry out a command: events and an answer, or `Refused` and nothing changed."""
-    _require_texts(asked.command if type(asked) is commands.Identified else asked)
-    if type(asked) is commands.Identified:
-        return _once(jackpot, asked)
+def decide(jackpot: Jackpot, command: Command | Identified) -> Decision:
+    """Decide a command: return events and an answer, or raise `Refused` with nothing changed."""
+    _require_storable(command.command if type(command) is commands.Identified else command)
+    if type(command) is commands.Identified:
+        return _decide_once(jackpot, command)
     try:
-        decision = _carry_out(jackpot, asked)
+        decision = _dispatch(jackpot, command)
     except RulesError as error:
         raise Refused(CommandError.CONFLICT, str(error)) from None
-    if cast("Command", asked).actor.role is commands.Role.AUDITOR:
-        raise Refused(CommandError.FORBIDDEN, "an auditor reads and never acts")
+    if cast("Command", command).actor.role is commands.Role.AUDITOR:
+        raise Refused(CommandError.FORBIDDEN, "an auditor may read but not act")
     return decision
 
 
-def _require_texts(asked: Command | Identified) -> None:
-    """Text that no database can keep is refused at the door: a NUL, or half of a surrogate pair."""
-    if type(asked) is commands.PlaceWager and (asked.table + asked.wager_id).isascii() and "\0" not in asked.wager_id:
-        return  # there are many of these, and their table is one that we know
-    for value in asked:
+def _require_storable(command: Command | Identified) -> None:
+    """Refuse text that a database cannot store: a NUL or an unpaired surrogate."""
+    if type(command) is commands.PlaceWager:
+        text = command.table + command.wager_id
+        if text.isascii() and "\0" not in command.wager_id:
+            return  # a shortcut for the most frequent command; an unknown table is refused later
+    for value in command:
         if type(value) is str and not is_storable(value):
-            code = WagerRejection.MALFORMED if type(asked) is commands.PlaceWager else CommandError.MALFORMED
-            raise Refused(code, f"this text cannot be kept: {ascii(value)[:60]}")
+            code = WagerRejection.MALFORMED if type(command) is commands.PlaceWager else CommandError.MALFORMED
+            raise Refused(code, f"this text contains a NUL or an unpaired surrogate: {ascii(value)[:60]}")
 
 
-def _carry_out(jackpot: Jackpot, asked: Command | Identified) -> Decision:
-    kind = type(asked)
+def _dispatch(jackpot: Jackpot, command: Command | Identified) -> Decision:
+    kind = type(command)
     if kind is commands.PlaceWager and jackpot.id:
-        wager = cast("commands.PlaceWager", asked)
+        wager = cast("commands.PlaceWager", command)
         return wagers.place_wager(jackpot, _table(jackpot, wager), wager)
     if not jackpot.id and kind is not commands.CreateJackpot:
         raise Refused(CommandError.CONFLICT, "the jackpot has not been created yet")
-    if kind in _OF_THE_JACKPOT:
-        return _OF_THE_JACKPOT[kind](jackpot, asked)
-    table = _table(jackpot, cast("OfATable", asked))
-    if kind in _OF_A_TABLE_ALONE:
-        return _OF_A_TABLE_ALONE[kind](table, asked)
-    return _OF_A_TABLE[kind](jackpot, table, asked)
+    if kind in _JACKPOT_HANDLERS:
+        return _JACKPOT_HANDLERS[kind](jackpot, command)
+    table = _table(jackpot, cast("TableCommand", command))
+    if kind in _TABLE_ONLY_HANDLERS:
+        return _TABLE_ONLY_HANDLERS[kind](table, command)
+    return _TABLE_HANDLERS[kind](jackpot, table, command)
 
 
-def _once(jackpot: Jackpot, asked: Identified) -> Decision:
-    """A carried-out command is answered again and acts once, even if its table has left; a refused one is judged anew.
+def _decide_once(jackpot: Jackpot, identified: Identified) -> Decision:
+    """Repeat the answer of a command that was carried out, even if its table is unlinked now; else decide it.
 
-    The ids of a table's round are in the state; all others, and those of the whole jackpot, the store looks up.
+    The ids of a table's current round are in the state; the store looks up all others.
     """
-    if is_of_the_jackpot(asked.command):
-        return _repeated(asked, asked.earlier) or _marked(asked, decide(jackpot, asked.command), scope=WHOLE)
-    command = cast("OfATable", asked.command)
-    known = jackpot.tables.get(command.table)
-    repeated = _repeated(asked, (known and known.commands.get(asked.command_id)) or asked.earlier)
+    command = identified.command
+    if is_jackpot_command(command):
+        repeated = _repeated(identified, identified.earlier)
+        return repeated or _with_command_id(identified, decide(jackpot, command), scope=WHOLE)
+    of_table = cast("TableCommand", command)
+    known = jackpot.tables.get(of_table.table)
+    repeated = _repeated(identified, (known and known.commands.get(identified.command_id)) or identified.earlier)
     if repeated is not None:
         return repeated
-    table = _table(jackpot, command)
-    if len(table.commands) >= MAX_COMMANDS and type(asked.command) in _REPEATABLE:
+    table = _table(jackpot, of_table)
+    if len(table.commands) >= MAX_COMMANDS and type(command) in _REPEATABLE:
         raise Refused(
             CommandError.WRONG_PHASE, f"table {table.id} has had {MAX_COMMANDS} commands since its round opened"
         )
-    return _marked(asked, decide(jackpot, asked.command))
+    return _with_command_id(identified, decide(jackpot, command))
 
 
-def is_of_the_jackpot(command: Command) -> bool:
-    """Whether a command is the whole jackpot's; its id is then unique for the jackpot, else for its table."""
-    return type(command) in _OF_THE_JACKPOT
+def is_jackpot_command(command: Command) -> bool:
+    """Return True if a command's id is unique for the whole jackpot, False if for its table."""
+    return type(command) in _JACKPOT_HANDLERS
 
 
-def _repeated(asked: Identified, known: tuple[str, str] | None) -> Decision | None:
-    """The answer of a command that was carried out before; None where it was not."""
+def _repeated(identified: Identified, known: tuple[str, str] | None) -> Decision | None:
+    """Return the answer of a command that was carried out before, None if it was not."""
     if known is None:
         return None
     digest, answer = known
-    if digest != asked.digest:
-        raise Refused(CommandError.COMMAND_ID_REUSED, f"command {asked.command_id} was carried out with other content")
+    if digest != identified.digest:
+        raise Refused(
+            CommandError.COMMAND_ID_REUSED, f"command {identified.command_id} was carried out with other content"
+        )
     return Decision((), json.loads(answer))
 
 
-def _marked(asked: Identified, decision: Decision, **scope: str) -> Decision:
-    """The decision with the command's id in its first event."""
-    events, answered = decision
+def _with_command_id(identified: Identified, decision: Decision, **scope: str) -> Decision:
+    """Return the decision with the command's id, digest and answer in its first event."""
+    events, answer = decision
     if not events:
         return decision
-    mark = {"id": asked.command_id, "digest": asked.digest, "answer": dict(answered), **scope}
-    first = events[0]._replace(data={**events[0].data, "command": mark})
-    return Decision((first, *events[1:]), answered)
+    recorded = {"id": identified.command_id, "digest": identified.digest, "answer": dict(answer), **scope}
+    first = events[0]._replace(data={**events[0].data, "command": recorded})
+    return Decision((first, *events[1:]), answer)
 
 
-class OfATable(Protocol):
+class TableCommand(Protocol):
     """A command that names a table."""
 
     @property
@@ -144,9 +150,9 @@ class OfATable(Protocol):
         """The table's id."""
 
 
-def _table(jackpot: Jackpot, asked: OfATable) -> Table:
-    table = jackpot.tables.get(asked.table)
+def _table(jackpot: Jackpot, command: TableCommand) -> Table:
+    table = jackpot.tables.get(command.table)
     if table is None or table.unlinked:
-        code = WagerRejection.UNKNOWN_BOX if type(asked) is commands.PlaceWager else CommandError.UNKNOWN_TABLE
-        raise Refused(code, f"no table {asked.table} is linked to the jackpot {jackpot.id}")
+        code = WagerRejection.UNKNOWN_BOX if type(command) is commands.PlaceWager else CommandError.UNKNOWN_TABLE
+        raise Refused(code, f"no table {command.table} is linked to the jackpot {jackpot.id}")
     return table

@@ -1,4 +1,4 @@
-"""What happened to a jackpot. Events are the truth: state, ledger and every table can be rebuilt from them."""
+"""The events of a jackpot. They are the truth: state, ledger and every table can be rebuilt from them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from jackpot.core.ledger import Transfer
 
 
 class EventType(StrEnum):
-    """Everything that can happen."""
+    """Every type of event of a jackpot."""
 
     JACKPOT_CREATED = "jackpot_created"
     TABLE_LINKED = "table_linked"
@@ -40,7 +40,7 @@ class EventType(StrEnum):
 
 
 class Event(NamedTuple):
-    """One thing that happened: when, who, what, where, and the money it moved. `data` is ready for JSON."""
+    """One event: type, time, actor, place, data ready for JSON, and the money it moved."""
 
     type: EventType
     at: str

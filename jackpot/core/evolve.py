@@ -1,4 +1,4 @@
-"""The state after an event: evolve(state, event) takes what the event says and decides nothing."""
+"""The state after an event: evolve(state, event) applies the event and decides nothing."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ def evolve(jackpot: Jackpot, event: Event) -> Jackpot:
         batch.post(event)
         return batch.finish()
     balances = posted(jackpot.balances, event.transfers) if event.transfers else jackpot.balances
-    change = _OF_THE_JACKPOT.get(event.type)
+    change = _JACKPOT_CHANGES.get(event.type)
     if change is not None:
         return change(jackpot._replace(balances=balances), event)
-    table, split_version, split_cents = _OF_A_TABLE[event.type](jackpot, jackpot.tables[event.table or ""], event)
-    mark = event.data.get("command")
-    if mark is not None and "scope" not in mark:
-        answered = (mark["digest"], json.dumps(mark["answer"], sort_keys=True))
-        table = table._replace(commands={**table.commands, mark["id"]: answered})
+    table, split_version, split_cents = _TABLE_CHANGES[event.type](jackpot, jackpot.tables[event.table or ""], event)
+    command = event.data.get("command")
+    if command is not None and "scope" not in command:
+        answered = (command["digest"], json.dumps(command["answer"], sort_keys=True))
+        table = table._replace(commands={**table.commands, command["id"]: answered})
     totals = jackpot.split_totals
     if split_cents:
         totals = {**totals, split_version: totals[split_version] + split_cents}
@@ -48,10 +48,10 @@ def evolve(jackpot: Jackpot, event: Event) -> Jackpot:
 
 
 MAX_CONFIGS: Final = 50
-"""How many configurations the state remembers, beside those in use; the audit trail remembers them all."""
+"""The number of configurations kept in the state, besides those in use; the audit trail has them all."""
 
 Changed = tuple[Table, int, int]
-"""The table after an event, and what the event adds to which configuration's split total."""
+"""The table after an event, a configuration version, and the cents added to its split total."""
 
 
 def _created(jackpot: Jackpot, event: Event) -> Jackpot:
@@ -95,8 +95,8 @@ def _config_approved(jackpot: Jackpot, event: Event) -> Jackpot:
 
 
 def _proposal_done(jackpot: Jackpot, event: Event) -> Jackpot:
-    left = {number: p for number, p in jackpot.proposals.items() if number != event.data["proposal"]}
-    return jackpot._replace(proposals=left)
+    remaining = {number: p for number, p in jackpot.proposals.items() if number != event.data["proposal"]}
+    return jackpot._replace(proposals=remaining)
 
 
 def _opened(_jackpot: Jackpot, table: Table, event: Event) -> Changed:
@@ -134,7 +134,7 @@ def _settled(_jackpot: Jackpot, table: Table, event: Event) -> Changed:
     settled = played._replace(
         payouts=_payouts(data), lock=Lock(**data["lock"]), flows=flows, posted=flows, pooled=pooled
     )
-    return table._replace(phase=_after(data), round=settled), played.config_version, sum(map(sum, pooled))
+    return table._replace(phase=_phase_after(data), round=settled), played.config_version, sum(map(sum, pooled))
 
 
 def _confirmed(_jackpot: Jackpot, table: Table, _event: Event) -> Changed:
@@ -151,7 +151,7 @@ def _corrected(_jackpot: Jackpot, table: Table, event: Event) -> Changed:
         if cards is not None:
             declared[int(box)] = Declaration(tuple(cards), old.displayed_cents)
     pooled = _pooled(data)
-    anew = played._replace(
+    corrected = played._replace(
         declared=declared,
         payouts=_payouts(data),
         flows=data["flows"],
@@ -159,7 +159,7 @@ def _corrected(_jackpot: Jackpot, table: Table, event: Event) -> Changed:
         pooled=pooled,
     )
     added = sum(map(sum, pooled[len(played.pooled) :]))
-    return table._replace(phase=_after(data), round=anew), played.config_version, added
+    return table._replace(phase=_phase_after(data), round=corrected), played.config_version, added
 
 
 def _hand_voided(_jackpot: Jackpot, table: Table, event: Event) -> Changed:
@@ -204,7 +204,7 @@ def _mode_set(_jackpot: Jackpot, table: Table, event: Event) -> Changed:
     return table._replace(tournament=event.data["tournament"], restricted=event.data["restricted"]), 0, 0
 
 
-_OF_THE_JACKPOT: Final[dict[EventType, Callable[[Jackpot, Event], Jackpot]]] = {
+_JACKPOT_CHANGES: Final[dict[EventType, Callable[[Jackpot, Event], Jackpot]]] = {
     EventType.JACKPOT_CREATED: _created,
     EventType.TABLE_LINKED: _linked,
     EventType.METER_SHOWN: lambda jackpot, _event: jackpot,
@@ -216,7 +216,7 @@ _OF_THE_JACKPOT: Final[dict[EventType, Callable[[Jackpot, Event], Jackpot]]] = {
     EventType.ADJUSTMENT_APPROVED: _proposal_done,
     EventType.PROPOSAL_WITHDRAWN: _proposal_done,
 }
-_OF_A_TABLE: Final[dict[EventType, Callable[[Jackpot, Table, Event], Changed]]] = {
+_TABLE_CHANGES: Final[dict[EventType, Callable[[Jackpot, Table, Event], Changed]]] = {
     EventType.ROUND_OPENED: _opened,
     EventType.WAGERS_CLOSED: _closed,
     EventType.HAND_FOLDED: _folded,
@@ -248,7 +248,7 @@ def _pooled(data: Mapping[str, Any]) -> tuple[tuple[int, int], ...]:
     return tuple((to_jackpot, to_reserve) for to_jackpot, to_reserve in data["pooled"])
 
 
-def _after(data: Mapping[str, Any]) -> Phase:
+def _phase_after(data: Mapping[str, Any]) -> Phase:
     return Phase.IDLE if data["ends"] else Phase.PENDING
 
 

@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 
 
 class Account(StrEnum):
-    """Where money can be; the sum over all accounts is zero, always."""
+    """The accounts; the sum over all of them is always zero."""
 
     PLAYERS = "players"
     WAGERS = "wagers"
@@ -24,7 +24,7 @@ NEVER_NEGATIVE: Final = (Account.JACKPOT, Account.RESERVE, Account.PAYABLE, Acco
 
 
 class Kind(StrEnum):
-    """Why money moved; the daily report has a line for each that touches a pool."""
+    """The reason of a transfer; the daily report has a line for each kind that touches a pool."""
 
     CONTRIBUTION = "contribution"
     VOID = "void"
@@ -38,7 +38,7 @@ class Kind(StrEnum):
 
 
 class Transfer(NamedTuple):
-    """Money that moved once, for good; a mistake is mended by another transfer."""
+    """Money moved from one account to another; never edited, a mistake is corrected by another transfer."""
 
     source: Account
     target: Account
@@ -74,31 +74,31 @@ def require_not_negative(balances: Balances) -> None:
             raise AssertionError(f"the account {account} would hold {balances[account]} cents")
 
 
-class Purse:
-    """Balances while an entry is made up: what a pool lacks, the reserve pays, then an advance (readings 11, 13)."""
+class TransferBuilder:
+    """Builds transfers; if a pool is short, the reserve pays the rest, then an advance (readings 11, 13)."""
 
     def __init__(self, balances: Balances, kind: Kind) -> None:
-        self._left = dict(balances)
+        self._balances = dict(balances)
         self._kind = kind
         self.transfers: list[Transfer] = []
 
     def move(self, source: Account, target: Account, amount: int, kind: Kind | None = None) -> None:
-        """Move all of it; a pool that holds less is helped out."""
+        """Add transfers that move the whole amount; other accounts cover the shortfall of a pool."""
         for payer in payers(source):
             if payer == target:
-                return  # the reserve, or the advance, bears what the pool before it lacks
-            taken = amount if payer not in NEVER_NEGATIVE else min(amount, self._left[payer])
+                return  # the target itself covers the shortfall, so nothing moves
+            taken = amount if payer not in NEVER_NEGATIVE else min(amount, self._balances[payer])
             amount -= taken
             if taken:
-                self._left[payer] -= taken
-                self._left[target] += taken
+                self._balances[payer] -= taken
+                self._balances[target] += taken
                 self.transfers.append(Transfer(payer, target, taken, kind or self._kind))
         if amount:
-            raise AssertionError(f"the account {source} lacks {amount} cents for {target}")
+            raise AssertionError(f"the account {source} is {amount} cents short for {target}")
 
 
 def payers(source: Account) -> tuple[Account, ...]:
-    """Who pays for an account, in order: itself, then its helpers."""
+    """Return the accounts that pay for an account, in order: itself, then its helpers."""
     match source:
         case Account.JACKPOT:
             return Account.JACKPOT, Account.RESERVE, Account.HOUSE_ADVANCE

@@ -1,4 +1,4 @@
-"""What supervisors are told without asking: which notices follow from a batch of events. Pure."""
+"""Notices for supervisors: which of them follow from a batch of events. Pure."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from jackpot.core.state import Jackpot, PayoutStatus
 
 
 class NoticeType(StrEnum):
-    """Everything that supervisors are told of."""
+    """Every type of notice."""
 
     WIN_PENDING = "win.pending"
     TABLE_SUSPENDED = "table.suspended"
@@ -22,7 +22,7 @@ class NoticeType(StrEnum):
 
 
 class Notice(NamedTuple):
-    """One thing to tell."""
+    """One notice: type, time, data."""
 
     type: NoticeType
     at: str
@@ -30,7 +30,7 @@ class Notice(NamedTuple):
 
 
 class NoticeTarget(NamedTuple):
-    """Who is told, and from where on the reserve pool is too low; a floor of 0 is none."""
+    """The site in whose name notices are sent, and the floor of the reserve pool; 0 means no floor."""
 
     site: str
     reserve_floor_cents: int = 0
@@ -42,31 +42,31 @@ _SETTLES: Final = (EventType.ROUND_SETTLED, EventType.ROUND_CORRECTED)
 def notices_of(
     balances: Balances, events: Sequence[Event], reserve_floor_cents: int = 0
 ) -> list[tuple[int, list[Notice]]]:
-    """The notices of each event that has any, by its place; `balances` are as before the first event.
+    """Return (index of event, its notices) for each event with notices; `balances` are those before the first event.
 
-    A wager never tells anything: it only adds to the pools. So a batch of nothing else is not looked at twice.
+    A wager only adds to the pools and causes no notice, so a batch of wagers alone is skipped.
     """
     if all(event.type is EventType.WAGER_ACCEPTED for event in events):
         return []
     found = []
     reserve, owed = balances[Account.RESERVE], -balances[Account.HOUSE_ADVANCE]
-    for place, event in enumerate(events):
+    for index, event in enumerate(events):
         reserve_after = reserve + _moved(event, Account.RESERVE)
         owed_after = owed - _moved(event, Account.HOUSE_ADVANCE)
-        told = list(_floor(event))
+        notices = list(_table_notices(event))
         if owed_after > owed:
             data = {"advanced_cents": owed_after - owed, "owed_cents": owed_after}
-            told.append(_notice(NoticeType.HOUSE_ADVANCED, event, **data))
+            notices.append(_notice(NoticeType.HOUSE_ADVANCED, event, **data))
         if reserve >= reserve_floor_cents > reserve_after:
-            told.append(_notice(NoticeType.RESERVE_LOW, event, **_low(reserve_after, reserve_floor_cents)))
-        if told:
-            found.append((place, told))
+            notices.append(_notice(NoticeType.RESERVE_LOW, event, **_low(reserve_after, reserve_floor_cents)))
+        if notices:
+            found.append((index, notices))
         reserve, owed = reserve_after, owed_after
     return found
 
 
-def found_low(jackpot: Jackpot, at: str, floor_before_cents: int, reserve_floor_cents: int) -> Notice | None:
-    """What a raised floor tells of a reserve that it finds below it; what was below the former one is known."""
+def low_reserve_notice(jackpot: Jackpot, at: str, floor_before_cents: int, reserve_floor_cents: int) -> Notice | None:
+    """Return the notice of a reserve below a raised floor; one below the former floor was reported then."""
     reserve = jackpot.balances[Account.RESERVE]
     if jackpot.retired or not floor_before_cents <= reserve < reserve_floor_cents:
         return None
@@ -78,8 +78,8 @@ def _low(reserve_cents: int, reserve_floor_cents: int) -> dict[str, int]:
     return {"reserve_cents": reserve_cents, "reserve_floor_cents": reserve_floor_cents}
 
 
-def _floor(event: Event) -> Iterator[Notice]:
-    """What happened at a table that somebody must see to."""
+def _table_notices(event: Event) -> Iterator[Notice]:
+    """Yield the notices of what happened at a table: a suspension, prizes to confirm."""
     if event.type is EventType.TABLE_SUSPENDED:
         yield _notice(NoticeType.TABLE_SUSPENDED, event, **{k: event.data[k] for k in ("cause", "equipment", "note")})
     elif event.type in _SETTLES and not event.data["ends"]:
@@ -93,7 +93,7 @@ def _notice(kind: NoticeType, event: Event, **data: object) -> Notice:
 
 
 def _moved(event: Event, account: Account) -> int:
-    """What an event adds to an account."""
+    """Return the cents that an event adds to an account."""
     return sum(
         cents if target is account else -cents
         for source, target, cents, _ in event.transfers

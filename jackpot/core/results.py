@@ -1,4 +1,4 @@
-"""How a command ends: a decision with events and an answer, or a refusal with a code and a sentence."""
+"""The result of a command: a decision with events and an answer, or a refusal with a code and a message."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from jackpot.core.events import Event
 
 
 class WagerRejection(StrEnum):
-    """Why a wager is rejected, in the order in which reasons are looked for; `malformed` is the shell's."""
+    """The reasons for rejecting a wager, in the order in which they are checked; the shell checks `malformed`."""
 
     MALFORMED = "malformed"
     UNKNOWN_BOX = "unknown_box"
@@ -26,7 +26,7 @@ class WagerRejection(StrEnum):
 
 
 class CommandError(StrEnum):
-    """Why a command is refused, in the order in which errors are looked for; the last ones are for operators' acts."""
+    """The errors of a command, in the order in which they are checked; the last ones are for operators' commands."""
 
     MALFORMED = "malformed"
     COMMAND_ID_REUSED = "command_id_reused"
@@ -48,14 +48,14 @@ class CommandError(StrEnum):
 
 
 class Decision(NamedTuple):
-    """Carried out: what happened, and the answer. A repeat of something carried out has no events."""
+    """The events and the answer of a command that was carried out; a repeat has no events."""
 
     events: tuple[Event, ...]
     answer: Mapping[str, Any]
 
 
 class Refused(Exception):  # noqa: N818 - a refusal is an answer, not an error of the program
-    """Not carried out, and nothing changed."""
+    """The command was not carried out and nothing changed."""
 
     def __init__(self, code: WagerRejection | CommandError, message: str) -> None:
         super().__init__(message)

@@ -20,7 +20,7 @@ from jackpot.core.commands import (
     VoidRound,
 )
 from jackpot.core.events import Event, EventType
-from jackpot.core.ledger import POOLS, Account, Kind, Purse, Transfer, payers
+from jackpot.core.ledger import POOLS, Account, Kind, Transfer, TransferBuilder, payers
 from jackpot.core.results import CommandError, Decision, Refused
 from jackpot.core.settlement import flows_of, prize_alone, settle
 from jackpot.core.state import (
@@ -40,66 +40,67 @@ from rules.instruments import canberra_poker_2016
 from rules.jackpot_prizes import PoolAmounts
 
 
-def open_round(jackpot: Jackpot, table: Table, asked: OpenRound) -> Decision:
+def open_round(jackpot: Jackpot, table: Table, command: OpenRound) -> Decision:
     """Open the next round for wagers, under the configuration in force."""
     if table.suspended:
         raise Refused(
-            CommandError.TABLE_SUSPENDED, f"table {table.id} is suspended ({table.suspended}): a supervisor resumes it"
+            CommandError.TABLE_SUSPENDED,
+            f"table {table.id} is suspended ({table.suspended}): a supervisor must resume it",
         )
     if table.phase is not Phase.IDLE:
         raise _wrong_phase(table, "a round is open already")
     if jackpot.retired:
-        raise _wrong_phase(table, f"the jackpot {jackpot.id} is retired, and plays no more rounds")
+        raise _wrong_phase(table, f"the jackpot {jackpot.id} is retired")
     number = table.number + 1
     event = Event(
-        EventType.ROUND_OPENED, asked.at, asked.actor.name, table.id, number, {"config_version": jackpot.version}
+        EventType.ROUND_OPENED, command.at, command.actor.name, table.id, number, {"config_version": jackpot.version}
     )
     return Decision((event,), {"round": number})
 
 
-def close_wagers(_jackpot: Jackpot, table: Table, asked: CloseWagers) -> Decision:
-    """The first card is dealt: no more wagers; boxes with a standing wager but a dark lamp are named (reading 2)."""
-    played = _require(table, asked.round, Phase.OPEN)
-    unconfirmed = sorted(set(asked.dark) & set(played.lit))
+def close_wagers(_jackpot: Jackpot, table: Table, command: CloseWagers) -> Decision:
+    """Close wagers at the first card; name the boxes with a standing wager but a dark lamp (reading 2)."""
+    played = _require(table, command.round, Phase.OPEN)
+    unconfirmed = sorted(set(command.dark) & set(played.lit))
     answer = {"lit": played.lit, "unconfirmed": unconfirmed}
-    return Decision((_event(EventType.WAGERS_CLOSED, table, asked, answer),), answer)
+    return Decision((_event(EventType.WAGERS_CLOSED, table, command, answer),), answer)
 
 
-def fold(_jackpot: Jackpot, table: Table, asked: Fold) -> Decision:
-    """A fold drops the box's declaration."""
-    played = _require(table, asked.round, Phase.CLOSED)
-    _require_wager(table, played, asked.box)
-    data = {"box": asked.box, "reason": asked.reason}
-    return Decision((_event(EventType.HAND_FOLDED, table, asked, data),), {})
+def fold(_jackpot: Jackpot, table: Table, command: Fold) -> Decision:
+    """Fold a box, which drops its declaration."""
+    played = _require(table, command.round, Phase.CLOSED)
+    _require_wager(table, played, command.box)
+    data = {"box": command.box, "reason": command.reason}
+    return Decision((_event(EventType.HAND_FOLDED, table, command, data),), {})
 
 
-def unfold(_jackpot: Jackpot, table: Table, asked: Unfold) -> Decision:
-    """A fold is taken back; the declaration it dropped does not come back."""
-    played = _require(table, asked.round, Phase.CLOSED)
-    _require_wager(table, played, asked.box)
-    data = {"box": asked.box, "reason": asked.reason}
-    return Decision((_event(EventType.HAND_UNFOLDED, table, asked, data),), {})
+def unfold(_jackpot: Jackpot, table: Table, command: Unfold) -> Decision:
+    """Take a fold back; the declaration it dropped stays dropped."""
+    played = _require(table, command.round, Phase.CLOSED)
+    _require_wager(table, played, command.box)
+    data = {"box": command.box, "reason": command.reason}
+    return Decision((_event(EventType.HAND_UNFOLDED, table, command, data),), {})
 
 
-def declare(jackpot: Jackpot, table: Table, asked: Declare) -> Decision:
-    """The dealer states a box's cards; the answer says what they would be paid now, alone."""
-    played = _require(table, asked.round, Phase.CLOSED)
-    _require_wager(table, played, asked.box)
-    if asked.box in played.folded:
-        raise Refused(CommandError.FOLDED, f"box {asked.box} has folded: take the fold back first")
-    cards = _require_cards(played, {asked.box: asked.cards})[asked.box]
-    displayed = jackpot.meter_cents if asked.displayed_cents is None else asked.displayed_cents
+def declare(jackpot: Jackpot, table: Table, command: Declare) -> Decision:
+    """Record a box's cards; the answer holds the prize that they alone would be paid now."""
+    played = _require(table, command.round, Phase.CLOSED)
+    _require_wager(table, played, command.box)
+    if command.box in played.folded:
+        raise Refused(CommandError.FOLDED, f"box {command.box} has folded: take the fold back first")
+    cards = _require_cards(played, {command.box: command.cards})[command.box]
+    displayed = jackpot.meter_cents if command.displayed_cents is None else command.displayed_cents
     declaration = Declaration(cards, displayed)
     config = jackpot.configs[played.config_version]
     hand, prize, cents = prize_alone(jackpot.instrument, declaration, config, _pools(jackpot))
     answer = {"hand": prize or hand, "qualifies": prize is not None, "amount_cents": cents}
-    data = {"box": asked.box, "cards": list(cards), "displayed_cents": displayed, **answer}
-    return Decision((_event(EventType.HAND_DECLARED, table, asked, data),), answer)
+    data = {"box": command.box, "cards": list(cards), "displayed_cents": displayed, **answer}
+    return Decision((_event(EventType.HAND_DECLARED, table, command, data),), answer)
 
 
-def settle_round(jackpot: Jackpot, table: Table, asked: Settle) -> Decision:
-    """The lock: the round's prizes on the pools of this moment (readings 10, 11)."""
-    played = _require(table, asked.round, Phase.CLOSED)
+def settle_round(jackpot: Jackpot, table: Table, command: Settle) -> Decision:
+    """Lock the round: compute and post its prizes on the present pools (readings 10, 11)."""
+    played = _require(table, command.round, Phase.CLOSED)
     config = jackpot.configs[played.config_version]
     pools = _pools(jackpot)
     lock = Lock(pools.jackpot_cents, pools.reserve_cents, jackpot.split_totals[config.version])
@@ -110,14 +111,14 @@ def settle_round(jackpot: Jackpot, table: Table, asked: Settle) -> Decision:
         "pooled": [list(shares) for shares in settled.pooled],
         "ends": not _any_pending(settled.payouts),
     }
-    event = _event(EventType.ROUND_SETTLED, table, asked, data, settled.transfers)
-    return Decision((event,), {"payouts": [_told(payout) for payout in settled.payouts]})
+    event = _event(EventType.ROUND_SETTLED, table, command, data, settled.transfers)
+    return Decision((event,), {"payouts": [_payout_answer(payout) for payout in settled.payouts]})
 
 
-def confirm(_jackpot: Jackpot, table: Table, asked: Confirm) -> Decision:
-    """A supervisor confirms all of the round's pending prizes together: they are paid, and the round ends."""
-    require_supervisor(asked.actor)
-    played = _require(table, asked.round, Phase.PENDING)
+def confirm(_jackpot: Jackpot, table: Table, command: Confirm) -> Decision:
+    """Confirm all of the round's pending prizes together, as a supervisor: they are paid, and the round ends."""
+    require_supervisor(command.actor)
+    played = _require(table, command.round, Phase.PENDING)
     pending = [payout for payout in played.payouts if payout.status is PayoutStatus.PENDING]
     paid = [
         Transfer(Account.PAYABLE, Account.PLAYERS, payout.amount_cents, Kind.PAYMENT)
@@ -125,88 +126,90 @@ def confirm(_jackpot: Jackpot, table: Table, asked: Confirm) -> Decision:
         if payout.amount_cents
     ]
     data = {"boxes": [payout.box for payout in pending]}
-    event = _event(EventType.PAYOUTS_CONFIRMED, table, asked, data, tuple(paid))
-    told = [_told(payout._replace(status=PayoutStatus.PAID)) for payout in pending]
-    return Decision((event,), {"payouts": told})
+    event = _event(EventType.PAYOUTS_CONFIRMED, table, command, data, tuple(paid))
+    answer = [_payout_answer(payout._replace(status=PayoutStatus.PAID)) for payout in pending]
+    return Decision((event,), {"payouts": answer})
 
 
-def correct(jackpot: Jackpot, table: Table, asked: Correct) -> Decision:
-    """Settle the round anew with the true hands on the pools as at the lock; post the differences (reading 11)."""
-    require_supervisor(asked.actor)
-    played = _require(table, asked.round, Phase.PENDING)
-    _require_reason(asked.reason)
-    truly = _with_true_hands(table, played, asked.hands)
+def correct(jackpot: Jackpot, table: Table, command: Correct) -> Decision:
+    """Settle the round again with the corrected hands on the pools at the lock; post the differences (reading 11)."""
+    require_supervisor(command.actor)
+    played = _require(table, command.round, Phase.PENDING)
+    _require_reason(command.reason)
+    corrected = _with_true_hands(table, played, command.hands)
     config = jackpot.configs[played.config_version]
     if played.lock is None:
-        raise AssertionError("a pending round has its lock")
-    settled = settle(jackpot.instrument, truly, config, played.lock, jackpot.split_totals[config.version])
+        raise AssertionError("a pending round must have a lock")
+    settled = settle(jackpot.instrument, corrected, config, played.lock, jackpot.split_totals[config.version])
     transfers = _differences(jackpot, played, flows_of(settled.transfers))
     before = {payout.box: payout for payout in played.payouts}
-    changed = [box for box, old in before.items() if _unlike(old, settled.payouts)]
+    changed = [box for box, old in before.items() if _has_changed(old, settled.payouts)]
     data = {
-        "hands": {str(box): list(truly.declared[box].cards) if cards else None for box, cards in asked.hands.items()},
-        "reason": asked.reason,
+        "hands": {
+            str(box): list(corrected.declared[box].cards) if cards else None for box, cards in command.hands.items()
+        },
+        "reason": command.reason,
         "payouts": [_plain(payout) for payout in settled.payouts],
         "changed": sorted(changed),
         "pooled": [list(shares) for shares in settled.pooled],
         "flows": dict(flows_of(settled.transfers)),
         "ends": not _any_pending(settled.payouts),
     }
-    event = _event(EventType.ROUND_CORRECTED, table, asked, data, transfers)
-    return Decision((event,), {"payouts": [_told(payout) for payout in settled.payouts]})
+    event = _event(EventType.ROUND_CORRECTED, table, command, data, transfers)
+    return Decision((event,), {"payouts": [_payout_answer(payout) for payout in settled.payouts]})
 
 
-def void_hand(jackpot: Jackpot, table: Table, asked: VoidHand) -> Decision:
-    """One box's wager goes back, to the cent as it was posted (reading 13)."""
-    _require_reason(asked.reason)
-    played = _require_voidable(table, asked.round, asked.actor, (Phase.OPEN, Phase.CLOSED))
-    wager = _require_wager(table, played, asked.box)
-    purse = Purse(jackpot.balances, Kind.VOID)
-    _give_back(purse, jackpot.instrument, wager)
-    data = {"box": asked.box, "wager_id": wager.wager_id, "reason": asked.reason}
-    event = _event(EventType.HAND_VOIDED, table, asked, data, tuple(purse.transfers))
+def void_hand(jackpot: Jackpot, table: Table, command: VoidHand) -> Decision:
+    """Return one box's wager, to the cent as it was posted (reading 13)."""
+    _require_reason(command.reason)
+    played = _require_voidable(table, command.round, command.actor, (Phase.OPEN, Phase.CLOSED))
+    wager = _require_wager(table, played, command.box)
+    builder = TransferBuilder(jackpot.balances, Kind.VOID)
+    _return_wager(builder, jackpot.instrument, wager)
+    data = {"box": command.box, "wager_id": wager.wager_id, "reason": command.reason}
+    event = _event(EventType.HAND_VOIDED, table, command, data, tuple(builder.transfers))
     return Decision((event,), {"returned_cents": wager.amount_cents})
 
 
-def void_hands(jackpot: Jackpot, table: Table, asked: VoidHands) -> Decision:
-    """The wagers of several boxes go back together: where one of them cannot, none does."""
-    _require_reason(asked.reason)
-    played = _require_voidable(table, asked.round, asked.actor, (Phase.OPEN, Phase.CLOSED))
-    if not asked.boxes or len(set(asked.boxes)) != len(asked.boxes):
-        raise Refused(CommandError.MALFORMED, "name the boxes that are void, each of them once")
-    purse, events, returned = Purse(jackpot.balances, Kind.VOID), [], 0
-    for box in asked.boxes:
-        wager, before = _require_wager(table, played, box), len(purse.transfers)
-        _give_back(purse, jackpot.instrument, wager)
-        data = {"box": box, "wager_id": wager.wager_id, "reason": asked.reason}
-        events.append(_event(EventType.HAND_VOIDED, table, asked, data, tuple(purse.transfers[before:])))
+def void_hands(jackpot: Jackpot, table: Table, command: VoidHands) -> Decision:
+    """Return the wagers of several boxes together; if one of them cannot be returned, none is."""
+    _require_reason(command.reason)
+    played = _require_voidable(table, command.round, command.actor, (Phase.OPEN, Phase.CLOSED))
+    if not command.boxes or len(set(command.boxes)) != len(command.boxes):
+        raise Refused(CommandError.MALFORMED, "name each box to void exactly once")
+    builder, events, returned = TransferBuilder(jackpot.balances, Kind.VOID), [], 0
+    for box in command.boxes:
+        wager, before = _require_wager(table, played, box), len(builder.transfers)
+        _return_wager(builder, jackpot.instrument, wager)
+        data = {"box": box, "wager_id": wager.wager_id, "reason": command.reason}
+        events.append(_event(EventType.HAND_VOIDED, table, command, data, tuple(builder.transfers[before:])))
         returned += wager.amount_cents
     return Decision(tuple(events), {"returned_cents": returned})
 
 
-def void_round(jackpot: Jackpot, table: Table, asked: VoidRound) -> Decision:
-    """Every wager goes back and every posting of the round is reversed, by new entries (reading 13)."""
-    _require_reason(asked.reason)
-    played = _require_voidable(table, asked.round, asked.actor, (Phase.OPEN, Phase.CLOSED, Phase.PENDING))
-    purse = Purse(jackpot.balances, Kind.VOID)
-    _reverse(purse, played.posted)
+def void_round(jackpot: Jackpot, table: Table, command: VoidRound) -> Decision:
+    """Return every wager and reverse every posting of the round by new entries (reading 13)."""
+    _require_reason(command.reason)
+    played = _require_voidable(table, command.round, command.actor, (Phase.OPEN, Phase.CLOSED, Phase.PENDING))
+    builder = TransferBuilder(jackpot.balances, Kind.VOID)
+    _reverse(builder, played.posted)
     standing = sorted(wager for wager in played.wagers.values() if wager.status is WagerStatus.ACCEPTED)
     for wager in standing:
-        _give_back(purse, jackpot.instrument, wager)
+        _return_wager(builder, jackpot.instrument, wager)
     returned = sum(wager.amount_cents for wager in standing)
-    event = _event(EventType.ROUND_VOIDED, table, asked, {"reason": asked.reason}, tuple(purse.transfers))
+    event = _event(EventType.ROUND_VOIDED, table, command, {"reason": command.reason}, tuple(builder.transfers))
     return Decision((event,), {"returned_cents": returned})
 
 
 def _require_reason(reason: str) -> None:
     if not reason.strip():
-        raise Refused(CommandError.MALFORMED, "this needs a reason: it stays in the audit trail")
+        raise Refused(CommandError.MALFORMED, "give a reason: it is kept in the audit trail")
 
 
 def require_supervisor(actor: Actor) -> None:
-    """Confirming, correcting, resuming and late voids are supervisors' acts."""
+    """Refuse an actor who is neither supervisor nor manager."""
     if not actor.supervises:
-        raise Refused(CommandError.FORBIDDEN, f"{actor.name} may not do this: it is a supervisor's act")
+        raise Refused(CommandError.FORBIDDEN, f"{actor.name} may not do this: only a supervisor may")
 
 
 def _wrong_round(table: Table, number: int) -> Refused:
@@ -215,7 +218,7 @@ def _wrong_round(table: Table, number: int) -> Refused:
 
 
 def _require(table: Table, number: int, phase: Phase) -> Round:
-    """The table's round, if it is this one and in this phase."""
+    """Return the table's round if it is this one and in this phase, else refuse."""
     if number != table.number or table.round is None:
         raise _wrong_round(table, number)
     if table.phase is not phase:
@@ -224,11 +227,11 @@ def _require(table: Table, number: int, phase: Phase) -> Round:
 
 
 def _require_voidable(table: Table, number: int, actor: Actor, phases: tuple[Phase, ...]) -> Round:
-    """While wagers are open the dealer may void; from the first card on it is a supervisor's act."""
+    """Return the round if this actor may void it: the dealer until the first card, a supervisor afterwards."""
     if number != table.number or table.round is None:
         raise _wrong_round(table, number)
     if table.phase in (Phase.CLOSED, Phase.PENDING) and not actor.supervises:
-        raise Refused(CommandError.NEEDS_SUPERVISOR, "from the first card on, a void is a supervisor's act")
+        raise Refused(CommandError.NEEDS_SUPERVISOR, "from the first card on, only a supervisor may void")
     if table.phase not in phases:
         raise _wrong_phase(table, "there is nothing to void")
     return table.round
@@ -248,7 +251,7 @@ def _require_wager(table: Table, played: Round, box: int) -> Wager:
 
 
 def _require_cards(played: Round, hands: Mapping[int, Iterable[str]]) -> dict[int, tuple[str, ...]]:
-    """Five cards of the deck for each box, none with another box."""
+    """Return each box's five cards as the rules write them; refuse a card that another box has."""
     game = canberra_poker_2016.load()
     found: dict[int, tuple[str, ...]] = {}
     for box, names in hands.items():
@@ -256,7 +259,7 @@ def _require_cards(played: Round, hands: Mapping[int, Iterable[str]]) -> dict[in
             found[box] = tuple(str(card) for card in game.hand(list(names)).given)
         except RulesError as error:
             raise Refused(CommandError.WRONG_CARDS, f"box {box}: {error}") from None
-    others = {box: told.cards for box, told in played.declared.items() if box not in found}
+    others = {box: hand.cards for box, hand in played.declared.items() if box not in found}
     holder: dict[str, int] = {}
     for box, cards in [*others.items(), *found.items()]:
         for card in cards:
@@ -269,16 +272,16 @@ def _require_cards(played: Round, hands: Mapping[int, Iterable[str]]) -> dict[in
 
 
 def _with_true_hands(table: Table, played: Round, hands: Mapping[int, tuple[str, ...] | None]) -> Round:
-    """The round with each named hand as it truly was, or with none."""
+    """Return the round with each named hand corrected, or removed if it wins nothing."""
     if not hands:
         raise Refused(CommandError.MALFORMED, "a correction names at least one box")
     for box in hands:
         _require_wager(table, played, box)
         if box in played.folded:
-            raise Refused(CommandError.FOLDED, f"box {box} folded, and a fold wins nothing")
+            raise Refused(CommandError.FOLDED, f"box {box} folded, so it cannot win")
         if box not in played.declared:
             raise Refused(CommandError.CONFLICT, f"box {box} was not declared before the lock, so it cannot win")
-    without = {box: told for box, told in played.declared.items() if box not in hands}
+    without = {box: hand for box, hand in played.declared.items() if box not in hands}
     true_cards = _require_cards(
         played._replace(declared=without), {box: cards for box, cards in hands.items() if cards is not None}
     )
@@ -289,24 +292,24 @@ def _with_true_hands(table: Table, played: Round, hands: Mapping[int, tuple[str,
 
 
 def _differences(jackpot: Jackpot, played: Round, new: Mapping[str, int]) -> tuple[Transfer, ...]:
-    """What must move today so that each account is as the new settlement has it (reading 11).
+    """Return the transfers that turn the old settlement into the new one (reading 11).
 
-    What a pool lacks, its helpers pay: the reserve, then an advance. What a pool gets back goes to those who helped it
-    before, the last helper first. What flows into a pool, such as a reset, comes last and helps to pay no prize.
+    If a pool is short, its helpers pay: the reserve, then an advance. Money returned to a pool first repays the helpers
+    that paid for it, the last one first. Money that flows into a pool, such as a reset, comes last and pays no prize.
     """
     changes = {flow: new.get(flow, 0) - played.flows.get(flow, 0) for flow in sorted({*played.flows, *new})}
     late = {flow: cents for flow, cents in changes.items() if cents > 0 and _ends(flow)[1] in POOLS}
     moves = _net({flow: cents for flow, cents in changes.items() if flow not in late})
-    _give_to_helpers(moves, _net(played.posted), _net(played.flows))
-    _let_helpers_pay(moves, jackpot.balances)
+    _repay_helpers(moves, _net(played.posted), _net(played.flows))
+    _cover_shortfalls(moves, jackpot.balances)
     for account, cents in _net(late).items():
         moves[account] += cents
-    _let_helpers_pay(moves, jackpot.balances)
+    _cover_shortfalls(moves, jackpot.balances)
     return tuple(Transfer(source, target, cents, Kind.CORRECTION) for source, target, cents in _pairs(moves))
 
 
-def _give_to_helpers(moves: dict[Account, int], posted: Mapping[Account, int], due: Mapping[Account, int]) -> None:
-    """What a pool gets back goes first to those who paid in its place."""
+def _repay_helpers(moves: dict[Account, int], posted: Mapping[Account, int], due: Mapping[Account, int]) -> None:
+    """Use the money that returns to a pool to repay the accounts that paid in its place."""
     helped = {account: posted[account] - due[account] for account in Account}
     for pool in (Account.JACKPOT, Account.RESERVE):
         for helper in reversed(payers(pool)[1:]):
@@ -316,22 +319,22 @@ def _give_to_helpers(moves: dict[Account, int], posted: Mapping[Account, int], d
                 amounts[helper] += back
 
 
-def _let_helpers_pay(moves: dict[Account, int], balances: Mapping[Account, int]) -> None:
-    """What a pool does not hold, the next one in line pays."""
+def _cover_shortfalls(moves: dict[Account, int], balances: Mapping[Account, int]) -> None:
+    """Let the next account in line pay what a pool does not hold."""
     for pool in (Account.JACKPOT, Account.RESERVE):
-        lacking = max(0, -moves[pool] - balances[pool])
-        moves[pool] += lacking
-        moves[payers(pool)[1]] -= lacking
+        shortfall = max(0, -moves[pool] - balances[pool])
+        moves[pool] += shortfall
+        moves[payers(pool)[1]] -= shortfall
 
 
-def _reverse(purse: Purse, flows: Mapping[str, int]) -> None:
-    """Undo flows account by account: whoever is up on balance gives, pools last, to whoever is down."""
+def _reverse(builder: TransferBuilder, flows: Mapping[str, int]) -> None:
+    """Undo flows account by account: those that gained pay, pools last, to those that lost."""
     for source, target, cents in _pairs({account: -cents for account, cents in _net(flows).items()}):
-        purse.move(source, target, cents)
+        builder.move(source, target, cents)
 
 
 def _net(flows: Mapping[str, int]) -> dict[Account, int]:
-    """What flows did to each account."""
+    """Return the net change of each account by these flows."""
     net = dict.fromkeys(Account, 0)
     for flow, cents in flows.items():
         source, target = _ends(flow)
@@ -341,16 +344,18 @@ def _net(flows: Mapping[str, int]) -> dict[Account, int]:
 
 
 def _pairs(moves: Mapping[Account, int]) -> list[tuple[Account, Account, int]]:
-    """(from, to, cents) that change each account by so much: who gives, pools last, to who gets."""
-    left = dict(moves)
+    """Return the (payer, receiver, cents) that change each account by its amount; pools pay last."""
+    open_cents = dict(moves)
     pairs = []
-    for giver in sorted((account for account in Account if left[account] < 0), key=lambda account: account in POOLS):
-        for receiver in [account for account in Account if left[account] > 0]:
-            cents = min(-left[giver], left[receiver])
+    for payer in sorted(
+        (account for account in Account if open_cents[account] < 0), key=lambda account: account in POOLS
+    ):
+        for receiver in [account for account in Account if open_cents[account] > 0]:
+            cents = min(-open_cents[payer], open_cents[receiver])
             if cents:
-                pairs.append((giver, receiver, cents))
-                left[giver] += cents
-                left[receiver] -= cents
+                pairs.append((payer, receiver, cents))
+                open_cents[payer] += cents
+                open_cents[receiver] -= cents
     return pairs
 
 
@@ -359,15 +364,15 @@ def _ends(flow: str) -> tuple[Account, Account]:
     return Account(source), Account(target)
 
 
-def _give_back(purse: Purse, instrument: str, wager: Wager) -> None:
+def _return_wager(builder: TransferBuilder, instrument: str, wager: Wager) -> None:
     if INSTRUMENTS[instrument].pools_wagers_at_settlement:
-        purse.move(Account.WAGERS, Account.PLAYERS, wager.amount_cents)
+        builder.move(Account.WAGERS, Account.PLAYERS, wager.amount_cents)
         return
-    purse.move(Account.JACKPOT, Account.PLAYERS, wager.jackpot_cents)
-    purse.move(Account.RESERVE, Account.PLAYERS, wager.reserve_cents)
+    builder.move(Account.JACKPOT, Account.PLAYERS, wager.jackpot_cents)
+    builder.move(Account.RESERVE, Account.PLAYERS, wager.reserve_cents)
 
 
-def _unlike(old: Payout, payouts: Iterable[Payout]) -> bool:
+def _has_changed(old: Payout, payouts: Iterable[Payout]) -> bool:
     new = next((payout for payout in payouts if payout.box == old.box), None)
     return new is None or (new.hand, new.amount_cents) != (old.hand, old.amount_cents)
 
@@ -384,15 +389,15 @@ def _plain(payout: Payout) -> dict[str, Any]:
     return payout._asdict()
 
 
-def _told(payout: Payout) -> dict[str, Any]:
+def _payout_answer(payout: Payout) -> dict[str, Any]:
     return {key: payout._asdict()[key] for key in ("box", "hand", "amount_cents", "status", "clause")}
 
 
 def _event(
     kind: EventType,
     table: Table,
-    asked: CloseWagers | Fold | Unfold | Declare | Settle | Confirm | Correct | VoidHand | VoidHands | VoidRound,
+    command: CloseWagers | Fold | Unfold | Declare | Settle | Confirm | Correct | VoidHand | VoidHands | VoidRound,
     data: Mapping[str, Any],
     transfers: tuple[Transfer, ...] = (),
 ) -> Event:
-    return Event(kind, asked.at, asked.actor.name, table.id, asked.round, data, transfers)
+    return Event(kind, command.at, command.actor.name, table.id, command.round, data, transfers)

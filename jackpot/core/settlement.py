@@ -1,4 +1,4 @@
-"""A round's prizes under its instrument and configuration, as entries between accounts."""
+"""A round's prizes under its instrument and configuration, as transfers between accounts."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from rules.jackpot_prizes import ApprovedFunding, Claim, PoolAmounts, Prize, Sou
 
 
 class Settled(NamedTuple):
-    """A round settled: its prizes in payout order, the entries, and how its losing wagers were split (1997)."""
+    """A settled round: its prizes in payout order, the transfers, and the split of its losing wagers (1997)."""
 
     payouts: tuple[Payout, ...]
     transfers: tuple[Transfer, ...]
@@ -23,7 +23,7 @@ class Settled(NamedTuple):
 
 
 def settle(instrument: str, played: Round, config: Config, lock: Lock, split_total_cents: int) -> Settled:
-    """Settle a round on the pools as at its lock; wagers not pooled yet are split on the total of today."""
+    """Settle a round on the pools as at its lock; wagers not pooled yet are split on the present total."""
     standing = sorted(wager for wager in played.wagers.values() if wager.status is WagerStatus.ACCEPTED)
     boxes = [_box(played, wager) for wager in standing]
     pools = PoolAmounts(lock.jackpot_cents, lock.reserve_cents)
@@ -41,14 +41,14 @@ def settle(instrument: str, played: Round, config: Config, lock: Lock, split_tot
     else:
         settlement = canberra_poker_2016.settle_jackpot(canberra_poker_2016.claims(boxes), pools, approved)
     payouts = tuple(_payout(payout, config) for payout in settlement.payouts)
-    prizes = [transfer for payout in payouts for transfer in _entries(payout)]
+    prizes = [transfer for payout in payouts for transfer in _prize_transfers(payout)]
     return Settled(payouts, (*prizes, *between, *_reset(settlement.reset)), pooled)
 
 
 def _pooled(
     before: tuple[tuple[int, int], ...], losing: int, config: Config, split_total_cents: int
 ) -> tuple[tuple[int, int], ...]:
-    """How the losing wagers are split: those pooled already as they were, the others on the total so far."""
+    """Return the split of the losing wagers: those pooled already as they were, the others on the total so far."""
     kept = before[:losing]
     return kept + split_in_turn(split_total_cents, config.wager_cents, config.jackpot_bps, losing - len(kept))
 
@@ -66,7 +66,7 @@ def _pooling(moved: canberra_poker_1997.Pooled) -> list[Transfer]:
 def prize_alone(
     instrument: str, declaration: Declaration, config: Config, pools: PoolAmounts
 ) -> tuple[str, str | None, int]:
-    """(hand, prize or None, cents): what one declared hand would be paid now, alone."""
+    """Return (hand, prize or None, cents) that one declared hand would be paid now, alone."""
     game = canberra_poker_2016.load()
     hand = game.hand(list(declaration.cards))
     if INSTRUMENTS[instrument].pays_displayed_amount:
@@ -81,7 +81,7 @@ def prize_alone(
 
 
 def flows_of(transfers: Iterable[Transfer], before: Mapping[str, int] | None = None) -> Mapping[str, int]:
-    """What moved between each two accounts, net, on top of what moved before."""
+    """Return the net flow between each pair of accounts, added to the flows before."""
     flows = dict(before or {})
     for source, target, amount, _ in transfers:
         back = min(amount, flows.get(f"{target}>{source}", 0))
@@ -121,8 +121,8 @@ def _payout(payout: Prize, config: Config) -> Payout:
     )
 
 
-def _entries(payout: Payout) -> list[Transfer]:
-    """The prize from whoever pays it, to the player or, while it awaits confirmation, to the account payable."""
+def _prize_transfers(payout: Payout) -> list[Transfer]:
+    """Return the transfers of a prize to the player or, while it awaits confirmation, to the account payable."""
     target = Account.PAYABLE if payout.status is PayoutStatus.PENDING else Account.PLAYERS
     sources = [
         (Account.JACKPOT, payout.jackpot_cents),
@@ -134,7 +134,7 @@ def _entries(payout: Payout) -> list[Transfer]:
 
 
 def _reset(reset: Sources) -> list[Transfer]:
-    """The reset after a royal, from the reserve, then as an advance (reading 12)."""
+    """Return the transfers of the reset after a royal, from the reserve, then as an advance (reading 12)."""
     entries = [
         Transfer(Account.RESERVE, Account.JACKPOT, reset.reserve_cents, Kind.RESET),
         Transfer(Account.HOUSE_ADVANCE, Account.JACKPOT, reset.advance_cents, Kind.ADVANCE),

@@ -1,6 +1,6 @@
-"""A jackpot's state as plain data and back: what the state tables hold, part by part.
+"""A jackpot's state as plain data and back, in the parts that the state tables hold.
 
-Wagers are not among it: they have a table of their own, and would be written anew with every wager beside them.
+Wagers are left out: they have a table of their own, and each new wager would write them all again.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from jackpot.core.state import (
 )
 
 WHOLE: Final = "jackpot"
-"""The part that is not a table's; every other part is named after its table."""
+"""The part that holds the jackpot itself; every other part is named after its table."""
 
 Plain = dict[str, Any]
 
 
 def parts_of(jackpot: Jackpot, tables: Iterable[str] | None = None) -> dict[str, Plain]:
-    """The state's parts, ready for JSON: the whole, and the tables named (or all)."""
+    """Return the parts of the state, ready for JSON: the jackpot itself and the given tables (or all)."""
     chosen = jackpot.tables if tables is None else tables
     return {WHOLE: _plain_whole(jackpot)} | {f"table:{table}": _plain_table(jackpot.tables[table]) for table in chosen}
 
@@ -39,7 +39,7 @@ def parts_of(jackpot: Jackpot, tables: Iterable[str] | None = None) -> dict[str,
 def jackpot_of(
     parts: Mapping[str, Plain], balances: Mapping[str, int], wagers: Mapping[str, Iterable[Wager]]
 ) -> Jackpot:
-    """The state read back from its parts, the balances, and the wagers of each table's last round."""
+    """Return the state from its parts, the balances, and the wagers of each table's last round."""
     whole = parts[WHOLE]
     tables = [_table(plain, wagers.get(plain["id"], ())) for part, plain in sorted(parts.items()) if part != WHOLE]
     configs = [config_of(plain) for plain in whole["configs"]]
@@ -79,7 +79,7 @@ def _plain_round(played: Round) -> Plain:
         "number": played.number,
         "config_version": played.config_version,
         "folded": {str(box): reason for box, reason in played.folded.items()},
-        "declared": {str(box): told for box, told in played.declared.items()},
+        "declared": {str(box): hand for box, hand in played.declared.items()},
         "payouts": played.payouts,
         "lock": played.lock,
         "flows": dict(played.flows),

@@ -1,4 +1,4 @@
-"""What a jackpot is at one moment: frozen values, small enough to keep, complete enough to go on from."""
+"""The state of a jackpot: frozen values, all that is needed to decide the next command."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from rules.jackpot_prizes import FixedFrom
 
 
 class Phase(StrEnum):
-    """Where a table's round stands."""
+    """The phase of a table's round."""
 
     IDLE = "idle"
     OPEN = "open"
@@ -20,14 +20,14 @@ class Phase(StrEnum):
 
 
 class WagerStatus(StrEnum):
-    """What stands of a wager that was accepted once."""
+    """The status of an accepted wager."""
 
     ACCEPTED = "accepted"
     RETURNED = "returned"
 
 
 class PayoutStatus(StrEnum):
-    """Where a prize stands."""
+    """The status of a prize."""
 
     PENDING = "pending"
     PAID = "paid"
@@ -47,7 +47,7 @@ class Config(NamedTuple):
 
 
 class Wager(NamedTuple):
-    """A wager that was accepted, and how its money was split when it was."""
+    """An accepted wager, and how its money was split."""
 
     box: int
     wager_id: str
@@ -60,14 +60,14 @@ class Wager(NamedTuple):
 
 
 class Declaration(NamedTuple):
-    """A box's cards as the dealer stated them, and the amount displayed at that moment (1997)."""
+    """A box's cards as the dealer stated them, and the amount displayed at that time (1997)."""
 
     cards: tuple[str, ...]
     displayed_cents: int
 
 
 class Payout(NamedTuple):
-    """One box's prize and who pays it."""
+    """One box's prize and the accounts that pay it."""
 
     order: int
     box: int
@@ -82,7 +82,7 @@ class Payout(NamedTuple):
 
 
 class Lock(NamedTuple):
-    """The pools at the moment of the settle command; a correction settles anew on these (reading 11)."""
+    """The pools at the moment of the settle command; a correction settles again on these (reading 11)."""
 
     jackpot_cents: int
     reserve_cents: int
@@ -92,8 +92,8 @@ class Lock(NamedTuple):
 class Round(NamedTuple):
     """A round of play at a table, the present one or the last.
 
-    `flows` is what its settlement moves on the pools as at the lock, `posted` what was truly moved (they differ where a
-    correction found a pool short), `pooled` how its losing wagers were split (1997).
+    `flows` is the money its settlement moves on the pools as at the lock, `posted` the money actually moved (they
+    differ if a correction found a pool short), `pooled` the split of its losing wagers (1997).
     """
 
     number: int
@@ -108,7 +108,7 @@ class Round(NamedTuple):
     pooled: tuple[tuple[int, int], ...] = ()
 
     def standing(self, box: int) -> Wager | None:
-        """The wager that stands for a box."""
+        """Return the standing wager of a box."""
         for wager in self.wagers.values():
             if wager.box == box and wager.status is WagerStatus.ACCEPTED:
                 return wager
@@ -121,7 +121,7 @@ class Round(NamedTuple):
 
 
 class Table(NamedTuple):
-    """A table linked to the jackpot. An unlinked one is remembered: its rounds must not be numbered anew."""
+    """A table linked to the jackpot. An unlinked one is kept, so that its round numbers go on if it is linked again."""
 
     id: str
     boxes: int
@@ -167,16 +167,16 @@ class Jackpot(NamedTuple):
 
     @property
     def meter_cents(self) -> int:
-        """The published value: what is truly in the jackpot pool."""
+        """The published value: the balance of the jackpot pool."""
         return self.balances[Account.JACKPOT]
 
     def with_table(self, table: Table) -> Jackpot:
-        """The same jackpot with this table as it is now."""
+        """Return the jackpot with this table replaced."""
         return self._replace(tables={**self.tables, table.id: table})
 
 
 def wager_key(box: int, wager_id: str) -> str:
-    """How a round keeps its wagers: by pad and by the id the pad gave."""
+    """Return the key of a wager in its round: its box and the id that its pad gave."""
     return f"{box}/{wager_id}"
 
 

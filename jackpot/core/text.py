@@ -1,14 +1,14 @@
-"""Which texts can be kept: no database keeps a NUL, nor half of a surrogate pair."""
+"""Text that every database can store: no NUL, no unpaired surrogate."""
 
 from __future__ import annotations
 
 
 def is_storable(text: str) -> bool:
-    """Whether every database can keep this text."""
-    return "\0" not in text and (text.isascii() or _can_be_written(text))
+    """Return True if every database can store this text."""
+    return "\0" not in text and (text.isascii() or _is_encodable(text))
 
 
-def _can_be_written(text: str) -> bool:
+def _is_encodable(text: str) -> bool:
     try:
         text.encode()
     except UnicodeEncodeError:

@@ -1,4 +1,4 @@
-"""Accepted wagers posted to one private copy of the state: `evolve` posts one, the journal posts many in a row.
+"""Post accepted wagers to one private copy of the state: `evolve` posts one, the journal posts many in a row.
 
 A copy of tables, wagers, totals and balances for each wager takes 1.5 times as long as one copy for a batch of 200
 (`bench/hot_path.py`).
@@ -17,7 +17,7 @@ _WAGERS: Final = Round._fields.index("wagers")
 
 
 class WagerBatch:
-    """A state being carried through accepted wagers; the state it began with never changes."""
+    """A copy of the state to which accepted wagers are posted; the original never changes."""
 
     def __init__(self, jackpot: Jackpot) -> None:
         self._balances = dict(jackpot.balances)
@@ -40,7 +40,7 @@ class WagerBatch:
         post(self._balances, event.transfers)
 
     def finish(self) -> Jackpot:
-        """Return the state after all wagers; the batch is over."""
+        """Return the state after all wagers; nothing may be posted afterwards."""
         require_not_negative(self._balances)
         return self.jackpot
 

@@ -1,1 +1,1 @@
-"""The site's own chain: operators, and the list of jackpots and tables; the same five parts as the jackpot's core."""
+"""The core of the site's own chain: operators, jackpots and tables; the same five modules as for a jackpot."""

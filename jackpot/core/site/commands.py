@@ -1,4 +1,4 @@
-"""Commands of the site: what operators and the controller itself ask for."""
+"""The commands of the site, from operators and from the controller itself."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import Final, NamedTuple
 from jackpot.core.commands import Actor, Role
 
 INSTALLER: Final = Actor("init")
-"""Who sets a site up, and may add its first two operators."""
+"""The actor that sets a site up; it may add the first two operators."""
 KEYHOLDER: Final = Actor("keyholder")
-"""Who holds the site's private key, and may renew a lost token where no second manager is left to approve it."""
+"""The holder of the site's private key; may renew a lost token if no second manager can approve it."""
 
 
 class AddOperator(NamedTuple):
@@ -24,7 +24,7 @@ class AddOperator(NamedTuple):
 
 
 class RevokeOperator(NamedTuple):
-    """A manager takes an operator's access away, for good."""
+    """A manager revokes an operator's access for good."""
 
     at: str
     actor: Actor
@@ -33,7 +33,7 @@ class RevokeOperator(NamedTuple):
 
 
 class RenewToken(NamedTuple):
-    """An operator gets a new token, and the old one is worth nothing; another manager's takes two persons."""
+    """An operator gets a new token, which replaces the old one; renewing another manager's token takes two persons."""
 
     at: str
     actor: Actor
@@ -52,7 +52,7 @@ class ProposeManager(NamedTuple):
 
 
 class ApproveManager(NamedTuple):
-    """A second manager approves, and knows the other half; whoever knew both could act as two persons."""
+    """A second manager approves and knows the other half; a person who knew both could act as two persons."""
 
     at: str
     actor: Actor
@@ -62,7 +62,7 @@ class ApproveManager(NamedTuple):
 
 
 class WithdrawManager(NamedTuple):
-    """A manager takes such a proposal off the list."""
+    """A manager withdraws the proposal of a manager."""
 
     at: str
     actor: Actor
@@ -71,7 +71,7 @@ class WithdrawManager(NamedTuple):
 
 
 class AddJackpot(NamedTuple):
-    """A jackpot is entered in the site's list; its own chain begins with its creation."""
+    """A jackpot is added to the site's list; its own chain begins with its creation."""
 
     at: str
     actor: Actor
@@ -79,7 +79,7 @@ class AddJackpot(NamedTuple):
 
 
 class AddTable(NamedTuple):
-    """A table is entered in the site's list, with the jackpot it is linked to."""
+    """A table is added to the site's list, with the jackpot it is linked to."""
 
     at: str
     actor: Actor
@@ -88,9 +88,9 @@ class AddTable(NamedTuple):
 
 
 class StartSoftware(NamedTuple):
-    """The controller records which software it is; a changed digest is a modification an auditor will ask about.
+    """The controller records the version and digest of its software; auditors look for changes of the digest.
 
-    With it the floor of the reserve that supervisors are told of from now on, so that the next start knows.
+    It also records the floor of the reserve, so that the next start notices a raised one.
     """
 
     at: str
@@ -101,7 +101,7 @@ class StartSoftware(NamedTuple):
 
 
 class SignIn(NamedTuple):
-    """An operator signs in from a browser: the entry log has the person and the address."""
+    """An operator signs in from a browser; the person and the address are recorded."""
 
     at: str
     actor: Actor
@@ -117,7 +117,7 @@ class SignOut(NamedTuple):
 
 
 class RefuseSignIn(NamedTuple):
-    """The controller has refused sign-ins from an address; `attempts` is how many since it last said so."""
+    """The controller refused sign-ins from an address; `attempts` counts them since the last such record."""
 
     at: str
     actor: Actor
@@ -134,7 +134,7 @@ SiteCommand = (
 class IdentifiedSite(NamedTuple):
     """A command of the site with its id and a digest of its content, so that a repeat acts once.
 
-    `earlier` is the digest and the answer that the store keeps of this id.
+    `earlier` is the digest and the answer that the store keeps for this id.
     """
 
     command_id: str

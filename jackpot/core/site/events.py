@@ -1,4 +1,4 @@
-"""Events of the site's chain."""
+"""The events of the site's chain."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 
 class SiteEventType(StrEnum):
-    """Everything that can happen to a site."""
+    """Every type of event of a site."""
 
     OPERATOR_ADDED = "operator_added"
     OPERATOR_REVOKED = "operator_revoked"
@@ -25,7 +25,7 @@ class SiteEventType(StrEnum):
 
 
 class SiteEvent(NamedTuple):
-    """One thing that happened: when, who, what. `data` is ready for JSON."""
+    """One event: type, time, actor, and data ready for JSON."""
 
     type: SiteEventType
     at: str

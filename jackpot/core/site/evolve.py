@@ -10,28 +10,28 @@ from jackpot.core.site.state import Operator, Site
 
 
 def evolve_site(site: Site, event: SiteEvent) -> Site:
-    """The site after this event."""
+    """Return the site after this event."""
     data = event.data
     match event.type:
         case SiteEventType.OPERATOR_ADDED:
             added = Operator(
                 data["name"], Role(data["role"]), data["token_hash"], expires_at=data.get("expires_at", "")
             )
-            return _decided(site, added.name)._replace(operators={**site.operators, added.name: added})
+            return _without_proposal(site, added.name)._replace(operators={**site.operators, added.name: added})
         case SiteEventType.OPERATOR_REVOKED:
             revoked = site.operators[data["name"]]._replace(active=False, token_hash="")
-            return _decided(site, revoked.name)._replace(operators={**site.operators, revoked.name: revoked})
+            return _without_proposal(site, revoked.name)._replace(operators={**site.operators, revoked.name: revoked})
         case SiteEventType.MANAGER_PROPOSED | SiteEventType.RENEWAL_PROPOSED:
             return site._replace(
                 waiting={**site.waiting, data["name"]: event.actor},
                 halves={**site.halves, data["name"]: data.get("half_hash", "")},
             )
         case SiteEventType.PERSON_WITHDRAWN:
-            return _decided(site, data["name"])
+            return _without_proposal(site, data["name"])
         case SiteEventType.TOKEN_RENEWED:
             until = data.get("expires_at", "")
             renewed = site.operators[data["name"]]._replace(token_hash=data["token_hash"], expires_at=until)
-            return _decided(site, renewed.name)._replace(operators={**site.operators, renewed.name: renewed})
+            return _without_proposal(site, renewed.name)._replace(operators={**site.operators, renewed.name: renewed})
         case SiteEventType.JACKPOT_ADDED:
             return site._replace(jackpots=(*site.jackpots, data["jackpot"]))
         case SiteEventType.TABLE_ADDED:
@@ -42,9 +42,9 @@ def evolve_site(site: Site, event: SiteEvent) -> Site:
             return site
 
 
-def _decided(site: Site, name: str) -> Site:
+def _without_proposal(site: Site, name: str) -> Site:
     return site._replace(waiting=_without(site.waiting, name), halves=_without(site.halves, name))
 
 
-def _without(named: Mapping[str, str], name: str) -> dict[str, str]:
-    return {other: value for other, value in named.items() if other != name}
+def _without(values: Mapping[str, str], name: str) -> dict[str, str]:
+    return {other: value for other, value in values.items() if other != name}

@@ -9,7 +9,7 @@ from jackpot.core.commands import Actor, Role
 
 
 class Operator(NamedTuple):
-    """A person with a role; of the token only its hash is kept, and when it ends ("" for one that never does)."""
+    """A person with a role; of the token only its hash and its expiry are kept ("" if it never expires)."""
 
     name: str
     role: Role
@@ -19,19 +19,19 @@ class Operator(NamedTuple):
 
     @property
     def actor(self) -> Actor:
-        """Who acts when this operator does."""
+        """The actor of this operator's commands."""
         return Actor(self.name, self.role)
 
     def is_expired(self, at: str) -> bool:
-        """Whether the token is worth nothing at this moment."""
+        """Return True if the token has expired at this time."""
         return bool(self.expires_at) and at >= self.expires_at
 
 
 class Site(NamedTuple):
-    """What belongs to no single jackpot.
+    """Everything that belongs to no single jackpot.
 
-    `waiting`: managers to be added or to get a new token, and who proposed it; `halves`: the hash of the half of each
-    one's token that the proposer was told.
+    `waiting`: proposed managers (new, or with a lost token) and their proposers; `halves`: the hash of the half of each
+    proposed manager's token that the proposer knows.
     """
 
     operators: Mapping[str, Operator] = {}
@@ -43,7 +43,7 @@ class Site(NamedTuple):
 
 
 def plain_site(site: Site) -> dict[str, Any]:
-    """A site ready for JSON; tokens that never end, and no halves, are written as before there were such things."""
+    """Return a site as plain data for JSON; unused fields are left out, as in stores that are older than the fields."""
     people = [list(o) if o.expires_at else list(o[:_BEFORE_EXPIRY]) for o in site.operators.values()]
     plain = {**site._asdict(), "operators": people, "jackpots": list(site.jackpots)}
     if not any(site.halves.values()):
@@ -55,7 +55,7 @@ _BEFORE_EXPIRY: Final = Operator._fields.index("expires_at")
 
 
 def site_from_plain(plain: Mapping[str, Any]) -> Site:
-    """A site read back."""
+    """Return the site of such plain data."""
     operators = [Operator(name, Role(role), *rest) for name, role, *rest in plain["operators"]]
     named = {operator.name: operator for operator in operators}
     return Site(**{**plain, "operators": named, "jackpots": tuple(plain["jackpots"])})
