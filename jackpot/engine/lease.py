@@ -12,7 +12,7 @@ from jackpot.core.site.events import SiteEvent
 from jackpot.store import tables
 from jackpot.store.database import Database
 from jackpot.store.errors import Fenced, StoreError
-from jackpot.store.event_rows import linked
+from jackpot.store.event_rows import chained_row
 from jackpot.store.hash_chain import GENESIS, EventRow
 from jackpot.store.write_connection import HeadMove, HeadMovedError, WriteConnection
 
@@ -39,7 +39,7 @@ class Lease:
         rows, before, seq = [], self.head.hash, self.head.seq
         for event in events:
             seq += 1
-            row = linked(self.chain, seq, before, event)
+            row = chained_row(self.chain, seq, before, event)
             before = row.hash
             rows.append(row)
         return rows

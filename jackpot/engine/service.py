@@ -194,7 +194,7 @@ class JackpotService:
         """Read pending wins and those that may not have been published."""
         with self._journal.lease.database.reader() as connection:
             pending = [row for row in queries.pending_wins(connection) if row["chain"] == self.id]
-            last = queries.last_moment(connection, self.id) or now()
+            last = queries.last_event_time(connection, self.id) or now()
             since = max(earlier(last, RECENT_SECONDS), in_seconds(-STALE_SECONDS))
             changed = queries.changed_wins(connection, self.id, since)
         for row in pending:

@@ -21,7 +21,7 @@ from jackpot.notify.webhook import Webhook
 from jackpot.store import outbox
 from jackpot.store.database import Database
 from jackpot.store.errors import StoreError
-from jackpot.store.outbox import Waiting
+from jackpot.store.outbox import OutboxNotice
 
 FIRST_WAIT_SECONDS: Final = 1.0
 LONGEST_WAIT_SECONDS: Final = 300.0
@@ -75,7 +75,7 @@ class Sender:
         """Post whatever waits; says whether the store and the receiver both did their part."""
         try:
             await self._look()
-            last: Waiting | None = None
+            last: OutboxNotice | None = None
             while page := await asyncio.to_thread(outbox.waiting, self._database, last):
                 for notice in page:
                     if not await self._deliver_one(notice):
@@ -90,7 +90,7 @@ class Sender:
             return False
         return True
 
-    async def _deliver_one(self, notice: Waiting) -> bool:
+    async def _deliver_one(self, notice: OutboxNotice) -> bool:
         """Post one notice; says whether to go on with the next."""
         if self._refused.get(notice.id, (0.0, 0.0))[1] > time.monotonic():
             return True
@@ -110,12 +110,12 @@ class Sender:
             return True
         return self._failed(notice, f"it answered {status}")
 
-    def _failed(self, notice: Waiting, problem: str) -> bool:
+    def _failed(self, notice: OutboxNotice, problem: str) -> bool:
         metrics.NOTICES.labels("failed").inc()
         log.warning("notice not delivered", id=notice.id, type=notice.type, to=self._hook.shown, problem=problem)
         return False
 
-    def _set_aside(self, notice: Waiting, status: int) -> None:
+    def _set_aside(self, notice: OutboxNotice, status: int) -> None:
         """A notice that is refused is tried again, more and more seldom."""
         before = self._refused.get(notice.id, (FIRST_WAIT_SECONDS, 0.0))[0]
         self._refused[notice.id] = min(2 * before, LONGEST_WAIT_SECONDS), time.monotonic() + _spread(before)
@@ -128,7 +128,7 @@ class Sender:
         oldest_kept = before.strftime("%Y-%m-%dT%H:%M:%S.000Z")
         count, oldest = await asyncio.to_thread(outbox.depth, self._database)
         if count > MAX_WAITING or (oldest is not None and oldest < oldest_kept):
-            gone = await asyncio.to_thread(outbox.give_up, self._database, oldest_kept, MAX_WAITING)
+            gone = await asyncio.to_thread(outbox.discard_old, self._database, oldest_kept, MAX_WAITING)
             metrics.NOTICES.labels("given_up").inc(gone)
             log.error("notices given up", count=gone)
 

@@ -1,1 +1,1 @@
-"""What lasts: tables, transactions, the hash chain, leases, checkpoints, queries and reports, over SQLAlchemy Core."""
+"""Persistence: tables, transactions, the hash chain, checkpoints, queries and reports, over SQLAlchemy Core."""

@@ -1,4 +1,4 @@
-"""A consistent copy of the whole store in one SQLite file, whatever the store is; and back."""
+"""Back up the whole store, SQLite or PostgreSQL, to one SQLite file, and restore it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from sqlalchemy import Connection, Table, select
 
 from jackpot.store import tables
 from jackpot.store.checkpoints import write_checkpoint
-from jackpot.store.database import Database, shown
+from jackpot.store.database import Database, url_without_password
 from jackpot.store.errors import StoreError
 from jackpot.store.postgres_connection import copy_rows
 from jackpot.store.schema import migrate, require_head
@@ -20,8 +20,8 @@ from jackpot.store.signed_notes import Signer, Verifier
 from jackpot.store.trail_verification import verify
 from jackpot.store.write_connection import Rows, SqliteWriteConnection
 
-_AT_ONCE: Final = 5_000
-_ORDER: Final = (
+_ROWS_PER_BATCH: Final = 5_000
+_TABLES: Final = (
     tables.chains,
     tables.events,
     tables.transfers,
@@ -36,9 +36,9 @@ _ORDER: Final = (
 
 
 def backup(database: Database, path: Path, signer: Signer) -> dict[str, int]:
-    """Copy the store to a new file and verify the copy; says the events of each chain."""
+    """Copy the store to a new file and verify the copy; return the number of events of each chain."""
     if path.exists():
-        raise StoreError(f"{path} exists already: a backup never writes over a file")
+        raise StoreError(f"{path} exists already: a backup never overwrites a file")
     for chain in _chains(database):
         write_checkpoint(database, chain, signer)
     with tempfile.TemporaryDirectory(prefix=f".{path.name}-", dir=path.absolute().parent) as folder:
@@ -47,34 +47,34 @@ def backup(database: Database, path: Path, signer: Signer) -> dict[str, int]:
         try:
             migrate(copy)
             _copy(database, copy)
-            found = _verified(copy, signer.verifier)
+            found = _verify_all(copy, signer.verifier)
         finally:
             copy.close()
-        _one_file(unfinished)
+        _merge_wal(unfinished)
         unfinished.rename(path)
     return found
 
 
 def restore(database: Database, path: Path, verifier: Verifier) -> dict[str, int]:
-    """Fill an empty store from a backup and verify it; the epoch grows, so that what is older is known as such."""
+    """Restore a backup into an empty store and verify it; the epoch is raised to mark everything older."""
     if not path.is_file():
-        raise StoreError(f"{path} is not there")
+        raise StoreError(f"{path} does not exist")
     with tempfile.TemporaryDirectory() as folder:
         saved = Database(f"sqlite:///{shutil.copy(path, Path(folder) / 'saved.db')}")
         try:
             require_head(saved)
-            _verified(saved, verifier)
+            _verify_all(saved, verifier)
             migrate(database)
             if _chains(database):
-                raise StoreError(f"{shown(database.url)} is not empty: restore into an empty database")
+                raise StoreError(f"{url_without_password(database.url)} is not empty: restore into an empty database")
             _copy(saved, database)
         finally:
             saved.close()
-    return _verified(database, verifier)
+    return _verify_all(database, verifier)
 
 
-def _one_file(path: Path) -> None:
-    """Leave nothing of the copy outside its file."""
+def _merge_wal(path: Path) -> None:
+    """Merge SQLite's write-ahead log into the file, so that the copy is one file."""
     connection = sqlite3.connect(path)
     try:
         connection.execute("PRAGMA journal_mode=DELETE")
@@ -85,9 +85,9 @@ def _one_file(path: Path) -> None:
 def _copy(source: Database, target: Database) -> None:
     insert = _insert_rows if target.is_sqlite else copy_rows
     with source.reader() as reading, target.transaction() as writing:
-        for table in _ORDER:
-            rows = reading.execution_options(yield_per=_AT_ONCE).execute(select(table))
-            for part in rows.partitions(_AT_ONCE):
+        for table in _TABLES:
+            rows = reading.execution_options(yield_per=_ROWS_PER_BATCH).execute(select(table))
+            for part in rows.partitions(_ROWS_PER_BATCH):
                 insert(writing, table, [tuple(row) for row in part])
         writing.execute(tables.chains.update().values(epoch=tables.chains.c.epoch + 1, owner=""))
 
@@ -96,13 +96,14 @@ def _insert_rows(connection: Connection, table: Table, rows: Rows) -> None:
     SqliteWriteConnection.of(connection).insert(table, rows)
 
 
-def _verified(database: Database, verifier: Verifier) -> dict[str, int]:
+def _verify_all(database: Database, verifier: Verifier) -> dict[str, int]:
     found = {}
     for chain in _chains(database):
         checked = verify(database, chain, verifier)
         if checked.problem is not None:
             raise StoreError(
-                f"{shown(database.url)}: the chain {chain} is wrong at {checked.wrong_seq}: {checked.problem}"
+                f"{url_without_password(database.url)}: the chain {chain} is wrong"
+                f" at event {checked.wrong_seq}: {checked.problem}"
             )
         found[chain] = checked.events
     return found

@@ -11,7 +11,7 @@ from jackpot.store.signed_notes import Checkpoint, Signer
 
 
 def write_checkpoint(database: Database, chain: str, signer: Signer) -> str | None:
-    """Sign the chain's head, unless it is signed already or there is nothing to sign."""
+    """Sign the chain's head and store the note, unless it is signed already; return None for an empty chain."""
     with database.transaction() as connection:
         head = connection.execute(select(tables.chains).where(tables.chains.c.chain == chain)).one_or_none()
         if head is None or not head.seq:
@@ -20,8 +20,8 @@ def write_checkpoint(database: Database, chain: str, signer: Signer) -> str | No
         at_head = (tables.checkpoints.c.chain == chain) & (tables.checkpoints.c.seq == head.seq)
         if connection.execute(select(tables.checkpoints).where(at_head)).one_or_none() is None:
             connection.execute(insert(tables.checkpoints).values(chain=chain, seq=head.seq, note=note))
-            more = update(tables.chains).where(tables.chains.c.chain == chain).values(signed=head.signed + 1)
-            connection.execute(more)
+            count = update(tables.chains).where(tables.chains.c.chain == chain).values(signed=head.signed + 1)
+            connection.execute(count)
     return note
 
 

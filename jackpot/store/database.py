@@ -1,4 +1,4 @@
-"""Opening a database: SQLite or PostgreSQL, a line for the writer, a few connections beside it."""
+"""A database, SQLite or PostgreSQL: one connection for the writer and a pool of connections for readers."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import psycopg
 from sqlalchemy import Connection, Engine, create_engine, event, text
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError
-from sqlalchemy.exc import TimeoutError as NoneFreeError
+from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from sqlalchemy.pool import PoolProxiedConnection
 
 from jackpot.store.errors import Rejected, StoreError, Unreachable
@@ -22,33 +22,32 @@ from jackpot.store.postgres_connection import PostgresWriteConnection
 from jackpot.store.write_connection import MAX_STATEMENTS, SqliteWriteConnection, WriteConnection
 
 READERS: Final = 5
-FREE_SECONDS: Final = 10
-"""How long somebody waits for a connection that others have."""
+POOL_TIMEOUT_SECONDS: Final = 10
+"""The time to wait for a free connection of the pool."""
 BUSY_MS: Final = 10_000
 WRITER_CACHE_KIB: Final = 6_144
 READER_CACHE_KIB: Final = 4_096
 PAGE_BYTES: Final = 2_048
-"""Each pad's newest wager stands on a page of its own in the index of ids: small pages make a commit small."""
+"""Small pages make commits small: in the index of ids each pad's newest wager is on a page of its own."""
 WAL_PAGES: Final = 16_000
-"""How long the write-ahead log may become before a commit must fold it into the file by itself: see `fold`."""
-FOLDS: Final = 3
-"""How often the log is folded at once: what was written meanwhile is little, and then less."""
-
+"""The length of the write-ahead log at which a commit checkpoints it by itself: see `checkpoint_wal`."""
+CHECKPOINT_ATTEMPTS: Final = 3
+"""Repeats of a checkpoint: each one finds less that was written during the one before."""
 
 _DRIVERS: Final = (sqlite3.Error, psycopg.Error)
-_REFUSALS: Final = (sqlite3.IntegrityError, sqlite3.DataError, psycopg.IntegrityError, psycopg.DataError)
-"""What to ask again is of no use for: the row is wrong, not the moment."""
+_REJECTIONS: Final = (sqlite3.IntegrityError, sqlite3.DataError, psycopg.IntegrityError, psycopg.DataError)
+"""Errors of the row itself, which a retry cannot solve."""
 
 
 class Database:
     """One database, with an engine to write it and one to read it."""
 
     def __init__(self, url: str) -> None:
-        self.url = _checked(url)
+        self.url = _normalize_url(url)
         self.is_sqlite = self.url.startswith("sqlite")
         self.writing = self._engine(2, "BEGIN IMMEDIATE", WRITER_CACHE_KIB)
-        self._held: tuple[PoolProxiedConnection, WriteConnection] | None = None
-        self._writes = Lock()
+        self._writer: tuple[PoolProxiedConnection, WriteConnection] | None = None
+        self._write_lock = Lock()
         self.reading = self._engine(READERS, "BEGIN", READER_CACHE_KIB)
 
     def _engine(self, pool_size: int, begin: str, cache_kib: int) -> Engine:
@@ -57,7 +56,7 @@ class Database:
             self.url,
             pool_size=pool_size,
             max_overflow=0,
-            pool_timeout=FREE_SECONDS,
+            pool_timeout=POOL_TIMEOUT_SECONDS,
             pool_pre_ping=not self.is_sqlite,
             connect_args=options,
         )
@@ -68,98 +67,101 @@ class Database:
 
     @contextmanager
     def transaction(self) -> Iterator[Connection]:
-        """A transaction of the writer; all of it, or nothing."""
-        with explained(self.url), self.writing.begin() as connection:
+        """Open a write transaction, committed at the end or rolled back on an error."""
+        with translate_errors(self.url), self.writing.begin() as connection:
             yield connection
 
     @contextmanager
     def write_connection(self) -> Iterator[WriteConnection]:
-        """The writer's own connection, kept from batch to batch; on any error the transaction is undone."""
-        with explained(self.url), self._writes:
-            if self._held is None:
-                held = self.writing.raw_connection()
-                driver: Any = held.dbapi_connection
-                self._held = held, SqliteWriteConnection(driver) if self.is_sqlite else PostgresWriteConnection(driver)
+        """Yield the writer's own connection, kept from batch to batch; roll back on any error."""
+        with translate_errors(self.url), self._write_lock:
+            if self._writer is None:
+                pooled = self.writing.raw_connection()
+                driver: Any = pooled.dbapi_connection
+                kind: type[WriteConnection] = SqliteWriteConnection if self.is_sqlite else PostgresWriteConnection
+                self._writer = pooled, kind(driver)
             try:
-                yield self._held[1]
+                yield self._writer[1]
             except BaseException:
-                self._undo(*self._held)
+                self._roll_back(*self._writer)
                 raise
 
-    def _undo(self, held: PoolProxiedConnection, line: WriteConnection) -> None:
-        """Roll back; a connection that cannot even do that is let go."""
+    def _roll_back(self, pooled: PoolProxiedConnection, connection: WriteConnection) -> None:
+        """Roll back; drop the connection if even that fails."""
         try:
-            line.rollback()
+            connection.rollback()
         except _DRIVERS:
-            held.invalidate()
-            self._held = None
+            pooled.invalidate()
+            self._writer = None
 
     @contextmanager
     def reader(self) -> Iterator[Connection]:
-        """A connection for reading, all from one moment."""
-        with explained(self.url), self.reading.connect() as connection:
+        """Yield a connection for reading, on which all statements see one snapshot."""
+        with translate_errors(self.url), self.reading.connect() as connection:
             if not self.is_sqlite:
                 connection.execute(text("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY"))
             yield connection
 
     def checkpoint_wal(self) -> None:
-        """Fold SQLite's write-ahead log into its file, beside whoever writes: a commit that must do it is late.
+        """Copy SQLite's write-ahead log into its file, in parallel with the writer, so that no commit has to do it.
 
-        When all of it is folded the log begins anew, in place, which is also quicker than to make it longer.
+        After a complete checkpoint the log is reused from its beginning, which is also faster than extending it.
         """
         if not self.is_sqlite:
             return
-        with explained(self.url), closing(self.reading.raw_connection()) as connection:
-            for _ in range(FOLDS):
-                _, length, folded = connection.cursor().execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
-                if folded == length:
+        with translate_errors(self.url), closing(self.reading.raw_connection()) as connection:
+            for _ in range(CHECKPOINT_ATTEMPTS):
+                _, length, copied = connection.cursor().execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
+                if copied == length:
                     return
 
     def close(self) -> None:
-        """Let go of every connection."""
-        if self._held is not None:
-            self._held[0].close()
-            self._held = None
+        """Close every connection."""
+        if self._writer is not None:
+            self._writer[0].close()
+            self._writer = None
         self.writing.dispose()
         self.reading.dispose()
 
 
 @contextmanager
-def explained(url: str) -> Iterator[None]:
-    """A driver's complaint becomes one sentence that names the database and hides its password."""
+def translate_errors(url: str) -> Iterator[None]:
+    """Turn a driver's errors into a `StoreError` whose message names the database without its password."""
     try:
         yield
     except (DBAPIError, *_DRIVERS) as error:
         cause = error.orig if isinstance(error, DBAPIError) else error
-        kind = Rejected if isinstance(cause, _REFUSALS) else Unreachable
-        raise kind(f"{shown(url)}: {' '.join(str(cause).split())}") from error
-    except NoneFreeError:
-        raise Unreachable(f"{shown(url)}: every connection is busy for {FREE_SECONDS} s already: ask again") from None
+        kind = Rejected if isinstance(cause, _REJECTIONS) else Unreachable
+        raise kind(f"{url_without_password(url)}: {' '.join(str(cause).split())}") from error
+    except PoolTimeoutError:
+        raise Unreachable(
+            f"{url_without_password(url)}: no connection was free for {POOL_TIMEOUT_SECONDS} s: try again"
+        ) from None
 
 
-def shown(url: str) -> str:
-    """An address as it may be shown: without its password."""
+def url_without_password(url: str) -> str:
+    """Return a database address with its password masked."""
     return re.sub(r"://([^:/@]+):[^@]*@", r"://\1:***@", url)
 
 
-def _checked(url: str) -> str:
+def _normalize_url(url: str) -> str:
     try:
         parsed = make_url(url)
     except (ArgumentError, ValueError):
-        raise StoreError("the database address is not understood: write sqlite:///file.db or postgresql://…") from None
+        raise StoreError("invalid database address: write sqlite:///file.db or postgresql://…") from None
     if parsed.get_backend_name() == "sqlite":
         if not parsed.database:
-            raise StoreError("the database address names no file, so it is not there: write sqlite:///file.db")
+            raise StoreError("the database address names no file: write sqlite:///file.db")
         return url
     if parsed.get_backend_name() == "postgresql":
         return parsed.set(drivername="postgresql+psycopg").render_as_string(hide_password=False)
-    raise StoreError(f"the store is SQLite or PostgreSQL, not {parsed.get_backend_name()}")
+    raise StoreError(f"the store must be SQLite or PostgreSQL, not {parsed.get_backend_name()}")
 
 
 def _prepare_sqlite(connection: SqliteConnection, cache_kib: int) -> None:
-    """Durable after every commit, readers beside the writer, constraints on, transactions begun by us alone."""
+    """Set durable commits, readers in parallel with the writer, constraints, and explicit transactions."""
     connection.isolation_level = None
-    connection.execute(f"PRAGMA page_size={PAGE_BYTES}")  # of a new file; one that is there keeps its own
+    connection.execute(f"PRAGMA page_size={PAGE_BYTES}")  # for a new file; an existing one keeps its size
     pragmas = ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON", "recursive_triggers=ON")
     sizes = (f"busy_timeout={BUSY_MS}", f"cache_size=-{cache_kib}", f"wal_autocheckpoint={WAL_PAGES}")
     for pragma in (*pragmas, *sizes):

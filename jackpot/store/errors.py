@@ -1,20 +1,20 @@
-"""What can go wrong with the store.
+"""The errors of the store.
 
 Exception
-└── StoreError              with a sentence for a person: what happened, where, what to do
+└── StoreError              its message says what happened, where, and what to do
     ├── Fenced              another controller has taken over: stop at once
     ├── WrongSchema         the schema is behind or ahead of this program
-    ├── Unreachable         the database cannot be opened, read or written now: it may be asked again
-    └── Rejected            the database refuses a row: to ask again is of no use
+    ├── Unreachable         the database cannot be opened, read or written now: a retry may help
+    └── Rejected            the database refuses a row: a retry is of no use
 """
 
 
 class StoreError(Exception):
-    """Something went wrong with the store."""
+    """Any error of the store."""
 
 
-class Fenced(StoreError):  # noqa: N818 - a state of the world more than an error
-    """Another controller has taken the chain over."""
+class Fenced(StoreError):  # noqa: N818 - a state rather than an error
+    """Another controller has taken over the chain."""
 
 
 class WrongSchema(StoreError):  # noqa: N818

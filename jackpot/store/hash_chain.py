@@ -1,4 +1,4 @@
-"""The hash chain: canonical bytes of an event, and the hash of all of it with the hash before."""
+"""The hash chain: the canonical bytes of an event, hashed with the hash of the event before."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from typing import Final, NamedTuple
 
 GENESIS: Final = bytes(32)
 SITE: Final = "site"
-"""The chain of what belongs to no jackpot; a jackpot's chain is named after it."""
+"""The name of the site's own chain; a jackpot's chain has the name of the jackpot."""
 
 canonical = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode
-"""The one way a value is written: sorted keys, no spaces, UTF-8."""
+"""Encode a value as canonical JSON: sorted keys, no spaces, UTF-8."""
 
 
 class EventRow(NamedTuple):
-    """An event as it is stored and hashed; `data` and `transfers` are canonical JSON."""
+    """An event as stored and hashed; `data` and `transfers` are canonical JSON."""
 
     chain: str
     seq: int
@@ -31,10 +31,10 @@ class EventRow(NamedTuple):
 
 
 def event_hash(before: bytes, fields: Iterable[str | int | None]) -> bytes:
-    """The hash of an event: every field of its row but the hash itself, and the hash of the event before.
+    """Return the hash of an event, from every field of its row but the hash, and the hash of the event before.
 
-    Each field is written as its length, a colon, its text and a comma (a netstring); nothing at all is a lone comma. So
-    no two different rows can be written alike.
+    Each field is written as its length, a colon, its text and a comma (a netstring), and None as a lone comma, so that
+    no two different rows have the same bytes.
     """
     written = "".join([f"{len(text := str(field))}:{text}," if field is not None else "," for field in fields])
     return sha256(before + written.encode()).digest()

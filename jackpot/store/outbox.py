@@ -1,4 +1,4 @@
-"""The outbox: notices wait here, written with the events they follow from, until they are delivered or too old."""
+"""The outbox: notices, written in the transaction of their events, until they are delivered or too old."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from jackpot.store import tables
 from jackpot.store.database import Database
 from jackpot.store.hash_chain import EventRow, canonical
 
-AT_ONCE: Final = 50
+PAGE_SIZE: Final = 50
 
 NoticeRow = tuple[str, str, str, str, str]
 
 
-class Waiting(NamedTuple):
-    """A notice to be delivered; its id stays the same however often it is tried."""
+class OutboxNotice(NamedTuple):
+    """A notice to deliver; its id is the same at every attempt."""
 
     id: str
     at: str
@@ -31,27 +31,27 @@ class Waiting(NamedTuple):
 
 
 class Depth(NamedTuple):
-    """How many notices wait, and since when the oldest does."""
+    """The number of waiting notices, and the time of the oldest."""
 
     waiting: int
     oldest: str | None
 
 
 def notice_rows(
-    notified: NoticeTarget | None, balances: Balances, events: Sequence[Event], rows: Sequence[EventRow]
+    target: NoticeTarget | None, balances: Balances, events: Sequence[Event], rows: Sequence[EventRow]
 ) -> list[NoticeRow]:
-    """The rows of a batch's notices; each is named after its event's hash, which no other history has."""
-    if notified is None:
+    """Return the rows of a batch's notices; the id of each contains its event's hash, so that it is unique."""
+    if target is None:
         return []
     return [
-        _row(f"{rows[place].hash.hex()[:40]}{n}", notified.site, rows[place].chain, rows[place].seq, notice)
-        for place, notices in notices_of(balances, events, notified.reserve_floor_cents)
+        _row(f"{rows[index].hash.hex()[:40]}{n}", target.site, rows[index].chain, rows[index].seq, notice)
+        for index, notices in notices_of(balances, events, target.reserve_floor_cents)
         for n, notice in enumerate(notices)
     ]
 
 
 def put(database: Database, site: str, chain: str, seq: int, notice: Notice) -> None:
-    """Add a notice that follows from no event; one that waits already is not added again."""
+    """Add a notice that follows from no event, unless it is waiting already."""
     name = sha256(canonical([site, chain, seq, notice.type, notice.data]).encode()).hexdigest()[:40]
     row = _row(name, site, chain, seq, notice)
     with database.transaction() as connection:
@@ -59,37 +59,37 @@ def put(database: Database, site: str, chain: str, seq: int, notice: Notice) -> 
             connection.execute(insert(tables.outbox).values(row))
 
 
-def waiting(database: Database, after: Waiting | None = None) -> list[Waiting]:
-    """The oldest notices, those after this one, so many at once."""
+def waiting(database: Database, after: OutboxNotice | None = None) -> list[OutboxNotice]:
+    """Return a page of waiting notices, the oldest first, after a given one."""
     o = tables.outbox.c
-    oldest = select(tables.outbox).order_by(o.at, o.id).limit(AT_ONCE)
+    oldest = select(tables.outbox).order_by(o.at, o.id).limit(PAGE_SIZE)
     if after is not None:
         oldest = oldest.where(tuple_(o.at, o.id) > tuple_(after.at, after.id))
     with database.reader() as connection:
-        return [Waiting._make(row) for row in connection.execute(oldest)]
+        return [OutboxNotice._make(row) for row in connection.execute(oldest)]
 
 
 def depth(database: Database) -> Depth:
-    """How many notices wait."""
+    """Return the number of waiting notices and the time of the oldest."""
     with database.reader() as connection:
         found = connection.execute(select(func.count(), func.min(tables.outbox.c.at)).select_from(tables.outbox))
         return Depth._make(found.one())
 
 
 def remove(database: Database, name: str) -> None:
-    """A notice was delivered."""
+    """Remove a notice that was delivered."""
     with database.transaction() as connection:
         connection.execute(delete(tables.outbox).where(tables.outbox.c.id == name))
 
 
-def give_up(database: Database, before: str, most: int) -> int:
-    """Remove the notices from before a moment, and the oldest of those beyond a number; says how many."""
+def discard_old(database: Database, before: str, max_notices: int) -> int:
+    """Remove notices older than a time, and the oldest beyond a number; return how many were removed."""
     o = tables.outbox.c
     with database.transaction() as connection:
-        gone: int = connection.execute(delete(tables.outbox).where(o.at < before)).rowcount
-        newest = select(o.id).order_by(o.at.desc(), o.id.desc()).limit(most)
-        gone += connection.execute(delete(tables.outbox).where(o.id.not_in(newest))).rowcount
-    return gone
+        removed: int = connection.execute(delete(tables.outbox).where(o.at < before)).rowcount
+        newest = select(o.id).order_by(o.at.desc(), o.id.desc()).limit(max_notices)
+        removed += connection.execute(delete(tables.outbox).where(o.id.not_in(newest))).rowcount
+    return removed
 
 
 def _row(name: str, site: str, chain: str, seq: int, notice: Notice) -> NoticeRow:

@@ -1,4 +1,4 @@
-"""What pools held over the last hours: from what they hold now, backwards over the ledger."""
+"""The balances of the pools over the last hours, computed backwards from the present ones over the ledger."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MAX_HOURS: Final = 24 * (MAX_POINTS - 2)
 
 
 class Point(NamedTuple):
-    """What the pools held at this moment."""
+    """The balances of the pools at one time."""
 
     at: str
     meter_cents: int
@@ -24,55 +24,59 @@ class Point(NamedTuple):
 
 
 _WIDTHS: Final = (15, 30, 60, 120, 300, 600, 900, 1_800, 3_600, 7_200, 21_600, 43_200, 86_400)
-"""How many seconds there are between two points; the first that makes few enough of them is taken."""
-_AFTER_ALL: Final = "9999-12-31T23:59:59.999Z"
+"""Seconds between two points; the first width that gives at most `MAX_POINTS` points is used."""
+_END_OF_TIME: Final = "9999-12-31T23:59:59.999Z"
 
 
-class _Moved(NamedTuple):
-    """What each bucket of time brought each pool, the oldest first, for all events up to one."""
+class _BucketSums(NamedTuple):
+    """The cents added to each pool in each bucket of time, the oldest first, for all events up to `last`."""
 
     last: int
     buckets: dict[str, tuple[int, int]]
 
 
-class History:
-    """Remembers what it has summed up: each transfer is looked at once for each width of bucket, not at each question.
+class PoolHistory:
+    """The history of pools with cached sums: each transfer is read once per bucket width, not at each request.
 
-    What is summed up and what is held now must be of one moment: so a connection's first question is asked here.
+    Sums and present balances must be of one snapshot, so this must be the first use of its connection.
     """
 
     def __init__(self) -> None:
-        self._moved: dict[tuple[str, int], _Moved] = {}
-        self._summing = Lock()
+        self._sums: dict[tuple[str, int], _BucketSums] = {}
+        self._lock = Lock()
 
     def points(self, connection: Connection, jackpot: str, hours: int, now: str) -> list[Point]:
-        """What the pools held at the ends of equal spans of the last hours, and now."""
+        """Return the balances of the pools at equal intervals over the last hours, and now."""
         width = next((w for w in _WIDTHS if hours * 3_600 <= w * (MAX_POINTS - 2)), _WIDTHS[-1])
         end = datetime.fromisoformat(now)
-        with self._summing:
-            buckets = self._summed(connection, jackpot, width, end)
-        return _points(_held(connection, jackpot), buckets, _names(end - timedelta(hours=hours), end, width), now)
+        with self._lock:
+            buckets = self._update_sums(connection, jackpot, width, end)
+        return _points(
+            _pool_balances(connection, jackpot), buckets, _bucket_starts(end - timedelta(hours=hours), end, width), now
+        )
 
-    def _summed(self, connection: Connection, jackpot: str, width: int, end: datetime) -> dict[str, tuple[int, int]]:
-        """What moved the pools lately, by the buckets' beginnings; only what is new is read, bucket by bucket."""
-        names = _names(end - timedelta(seconds=width * MAX_POINTS), end, width)
-        known = self._moved.get((jackpot, width), _Moved(0, {}))
+    def _update_sums(
+        self, connection: Connection, jackpot: str, width: int, end: datetime
+    ) -> dict[str, tuple[int, int]]:
+        """Return the sums by the start of their bucket; only new transfers are read, bucket by bucket."""
+        names = _bucket_starts(end - timedelta(seconds=width * MAX_POINTS), end, width)
+        known = self._sums.get((jackpot, width), _BucketSums(0, {}))
         buckets = {name: cents for name, cents in known.buckets.items() if name >= names[0]}
         newest = max(buckets, default=names[0])
-        first = known.last + 1 if buckets else _first(connection, jackpot, names[0])
-        for name, following in zip(names, [*names[1:], _AFTER_ALL], strict=True):
+        first = known.last + 1 if buckets else _first_seq(connection, jackpot, names[0])
+        for name, following in zip(names, [*names[1:], _END_OF_TIME], strict=True):
             if name >= newest:
-                until = max(first, _first(connection, jackpot, following))
+                until = max(first, _first_seq(connection, jackpot, following))
                 added = _sum(connection, jackpot, first, until)
                 before = buckets.get(name, (0, 0))
                 buckets[name] = before[0] + added[0], before[1] + added[1]
                 first = until
-        self._moved[jackpot, width] = _Moved(first - 1, buckets)
+        self._sums[jackpot, width] = _BucketSums(first - 1, buckets)
         return buckets
 
 
-def _first(connection: Connection, jackpot: str, at: str) -> int:
-    """The first event at or after this moment; one beyond the last where there is none."""
+def _first_seq(connection: Connection, jackpot: str, at: str) -> int:
+    """Return the sequence number of the first event at or after a time, or one after the last event."""
     e = tables.events.c
     since = select(e.seq).where(e.chain == jackpot, e.at >= at).order_by(e.at, e.seq).limit(1)
     last = select(func.max(e.seq)).where(e.chain == jackpot)
@@ -81,7 +85,7 @@ def _first(connection: Connection, jackpot: str, at: str) -> int:
 
 
 def _sum(connection: Connection, jackpot: str, first: int, until: int) -> tuple[int, int]:
-    """What these events brought the pools, less what they took: read in the order in which the ledger lies."""
+    """Return the cents that these events added to each pool, read in the order of the ledger's key."""
     if first >= until:
         return 0, 0
     t = tables.transfers.c
@@ -94,14 +98,14 @@ def _sum(connection: Connection, jackpot: str, first: int, until: int) -> tuple[
     return int(sums[0] or 0), int(sums[1] or 0)
 
 
-def _held(connection: Connection, jackpot: str) -> dict[str, int]:
+def _pool_balances(connection: Connection, jackpot: str) -> dict[str, int]:
     b = tables.balances.c
     found = select(b.account, b.balance_cents).where(b.chain == jackpot, b.account.in_([pool.value for pool in POOLS]))
     return {row.account: row.balance_cents for row in connection.execute(found)}
 
 
 def _points(held: dict[str, int], buckets: dict[str, tuple[int, int]], names: list[str], now: str) -> list[Point]:
-    """From what is held now back to the span's beginning."""
+    """Return the points from the first bucket to now, computed backwards from the present balances."""
     jackpot, reserve = held.get(Account.JACKPOT, 0), held.get(Account.RESERVE, 0)
     points = [Point(now, jackpot, reserve)]
     for name in reversed(names):
@@ -111,11 +115,11 @@ def _points(held: dict[str, int], buckets: dict[str, tuple[int, int]], names: li
     return points[::-1]
 
 
-def _names(start: datetime, end: datetime, width: int) -> list[str]:
-    """The beginnings of the buckets of a span, which name them."""
+def _bucket_starts(start: datetime, end: datetime, width: int) -> list[str]:
+    """Return the start times of the buckets between two times."""
     first, last = (int(moment.timestamp() // width) for moment in (start, end))
-    return [_told(datetime.fromtimestamp(n * width, UTC)) for n in range(first, last + 1)]
+    return [_format(datetime.fromtimestamp(n * width, UTC)) for n in range(first, last + 1)]
 
 
-def _told(moment: datetime) -> str:
+def _format(moment: datetime) -> str:
     return f"{moment:%Y-%m-%dT%H:%M:%S}.{moment.microsecond // 1_000:03d}Z"

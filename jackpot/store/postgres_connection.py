@@ -1,9 +1,9 @@
 """The writer's connection to PostgreSQL: a whole transaction is sent and committed in one round trip.
 
-Statements wait for the commit. The fence comes first: the function `advance_head`, which raises an error if the head
-has moved. Inserts that follow each other become one statement. All of them go through libpq's pipeline, which the
-server takes for one transaction where none was begun. Each column is sent as one array, written as text here: psycopg's
-own adaptation of values costs more than the server's work on a wager, so libpq is used through psycopg's `pq`.
+Statements are queued until the commit. The fence comes first: the function `advance_head`, which raises an error if the
+head has moved. Consecutive inserts are merged into one statement. All of them go through libpq's pipeline, which the
+server runs as one transaction. Each column is sent as one array in text format: psycopg's own adaptation of values
+costs more than the server's work on a wager, so libpq is used through psycopg's `pq`.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ _ADVANCE_HEAD: Final = "SELECT advance_head(?, ?, ?, ?, ?)"
 _HEAD_MOVED: Final = "JP001"
 """The error code of `advance_head` (migration 0005)."""
 _READABLE: Final = select.POLLIN
-_BOTH: Final = select.POLLIN | select.POLLOUT
+_READABLE_OR_WRITABLE: Final = select.POLLIN | select.POLLOUT
 
 Raw = list[bytes | None]
 
 
-class _Waiting(NamedTuple):
-    """A statement that waits for the commit; what inserts names its table, and may travel within another's."""
+class _Statement(NamedTuple):
+    """A statement queued for the commit; an insert names its table and may be merged with others."""
 
     text: str
     values: Raw
@@ -43,28 +43,28 @@ class PostgresWriteConnection(WriteConnection):
     def __init__(self, driver: psycopg.Connection[Any]) -> None:
         super().__init__(driver)
         driver.autocommit = True
-        self._waiting: list[_Waiting] = []
+        self._queued: list[_Statement] = []
         self._prepared: dict[str, bytes] = {}
 
     def begin(self, move: HeadMove) -> None:
         """Send the fence first at the commit."""
-        self._waiting = [_Waiting(_ADVANCE_HEAD, [_raw(value) for value in move], "")]
+        self._queued = [_Statement(_ADVANCE_HEAD, [_raw(value) for value in move], "")]
 
     def insert(self, table: Table, rows: Rows, on_conflict: str = "") -> None:
-        """Rows, in the order of the table's columns."""
+        """Insert rows in the order of the table's columns."""
         if rows:
             arrays = zip(_writers(table), zip(*rows, strict=True), strict=True)
-            written: Raw = [_sound(write(values)) for write, values in arrays]
-            self._waiting.append(_Waiting(_insert_arrays(table, on_conflict), written, table.name))
+            written: Raw = [_text_bytes(write(values)) for write, values in arrays]
+            self._queued.append(_Statement(_insert_arrays(table, on_conflict), written, table.name))
 
     def run(self, statement: str, values: tuple[Any, ...]) -> None:
-        """A statement."""
-        self._waiting.append(_Waiting(statement, [_raw(value) for value in values], ""))
+        """Queue a statement."""
+        self._queued.append(_Statement(statement, [_raw(value) for value in values], ""))
 
     def commit(self) -> None:
         """Send everything in one pipeline, and wait until it is durable."""
-        statements = [(self._prepared_name(text), values) for text, values in _merged(self._waiting)]
-        self._waiting = []
+        statements = [(self._prepared_name(text), values) for text, values in _merge_statements(self._queued)]
+        self._queued = []
         connection: pq.abc.PGconn = self.driver.pgconn
         connection.enter_pipeline_mode()
         for name, values in statements:
@@ -76,8 +76,8 @@ class PostgresWriteConnection(WriteConnection):
             raise HeadMovedError if _sqlstate(failed) == _HEAD_MOVED else _error(failed)
 
     def rollback(self) -> None:
-        """Forget what was not sent; the server has undone what was. A pipeline that broke off ends its connection."""
-        self._waiting = []
+        """Drop the queued statements; close the connection if it broke off within a pipeline."""
+        self._queued = []
         if self.driver.pgconn.pipeline_status != pq.PipelineStatus.OFF or self.driver.closed:
             self.driver.close()
             raise psycopg.OperationalError("the connection was lost")
@@ -97,7 +97,7 @@ class PostgresWriteConnection(WriteConnection):
 def _await_results(connection: pq.abc.PGconn) -> pq.abc.PGresult | None:
     """Wait for the results of a pipeline without holding the interpreter lock; return the first that failed."""
     poll = select.poll()
-    poll.register(connection.socket, _BOTH)
+    poll.register(connection.socket, _READABLE_OR_WRITABLE)
     while connection.flush():
         poll.poll()
         connection.consume_input()
@@ -130,18 +130,18 @@ def _error(result: pq.abc.PGresult) -> psycopg.Error:
     return kind(result.error_message.decode(errors="replace").strip())
 
 
-def _merged(waiting: Sequence[_Waiting]) -> Iterator[tuple[str, Raw]]:
+def _merge_statements(queued: Sequence[_Statement]) -> Iterator[tuple[str, Raw]]:
     """Yield the fewest statements that do the same: inserts into different tables are merged into one."""
     at = 0
-    while at < len(waiting):
+    while at < len(queued):
         tables: set[str] = set()
         end = at
-        while end < len(waiting) and waiting[end].table and waiting[end].table not in tables:
-            tables.add(waiting[end].table)
+        while end < len(queued) and queued[end].table and queued[end].table not in tables:
+            tables.add(queued[end].table)
             end += 1
         end = max(end, at + 1)
-        group = waiting[at:end]
-        yield _one_statement(tuple(each.text for each in group)), [v for each in group for v in each.values]
+        group = queued[at:end]
+        yield _one_statement(tuple(each.text for each in group)), [value for each in group for value in each.values]
         at = end
 
 
@@ -159,7 +159,7 @@ def _numbered(text: str) -> str:
 
 
 def copy_rows(connection: Connection, table: Table, rows: Rows) -> None:
-    """Insert very many rows, a whole table's, within SQLAlchemy's transaction."""
+    """Insert many rows by COPY, within SQLAlchemy's transaction."""
     driver: Any = connection.connection
     with driver.cursor() as cursor, cursor.copy(f"COPY {table.name} ({columns(table)}) FROM STDIN") as copying:
         for row in rows:
@@ -168,26 +168,26 @@ def copy_rows(connection: Connection, table: Table, rows: Rows) -> None:
 
 @cache
 def _insert_arrays(table: Table, on_conflict: str) -> str:
-    arrays = ", ".join(f"?::{_array(column.type)}[]" for column in table.columns)
+    arrays = ", ".join(f"?::{_array_type(column.type)}[]" for column in table.columns)
     return f"INSERT INTO {table.name} ({columns(table)}) SELECT * FROM unnest({arrays}) {on_conflict}"  # noqa: S608 - our own names
 
 
 @cache
 def _writers(table: Table) -> list[Callable[[Sequence[Any]], str]]:
-    """How each column's values are written as PostgreSQL's text of an array."""
-    by_type: dict[str, Callable[[Sequence[Any]], str]] = {"bytea": _written_bytes, "text": _written_texts}
-    return [by_type.get(_array(column.type), _written_numbers) for column in table.columns]
+    """Return for each column the function that writes its values as a PostgreSQL array in text format."""
+    by_type: dict[str, Callable[[Sequence[Any]], str]] = {"bytea": _bytes_array, "text": _text_array}
+    return [by_type.get(_array_type(column.type), _number_array) for column in table.columns]
 
 
-def _written_numbers(values: Sequence[int | None]) -> str:
+def _number_array(values: Sequence[int | None]) -> str:
     return f"{{{','.join(['NULL' if value is None else str(value) for value in values])}}}"
 
 
-def _written_bytes(values: Sequence[bytes]) -> str:
+def _bytes_array(values: Sequence[bytes]) -> str:
     return "{" + ",".join(['"\\\\x' + value.hex() + '"' for value in values]) + "}"
 
 
-def _written_texts(values: Sequence[str | None]) -> str:
+def _text_array(values: Sequence[str | None]) -> str:
     return f"{{{','.join(['NULL' if value is None else _quoted(value) for value in values])}}}"
 
 
@@ -198,20 +198,20 @@ def _quoted(value: str) -> str:
 
 
 def _raw(value: str | int | bytes | None) -> bytes | None:
-    """A value as libpq takes it: as text."""
+    """Return a value in libpq's text format."""
     if value is None:
         return None
-    return _sound("\\x" + value.hex() if isinstance(value, bytes) else str(value))
+    return _text_bytes("\\x" + value.hex() if isinstance(value, bytes) else str(value))
 
 
-def _sound(text: str) -> bytes:
-    """As bytes that end where they seem to: libpq would cut a text at a zero, silently."""
+def _text_bytes(text: str) -> bytes:
+    """Return the bytes of a text; refuse a NUL, at which libpq would silently cut the text."""
     if "\0" in text:
-        raise psycopg.DataError("PostgreSQL cannot hold a text with a NUL (0x00) in it")
+        raise psycopg.DataError("PostgreSQL cannot store a text that contains a NUL (0x00)")
     return text.encode()
 
 
-def _array(kind: Any) -> str:  # noqa: ANN401 - a column's type
+def _array_type(kind: Any) -> str:  # noqa: ANN401 - a column's type
     match kind:
         case BigInteger():
             return "bigint"

@@ -1,4 +1,4 @@
-"""From events to the tables that queries read: which rows each event adds or changes."""
+"""The projection of events to the tables that queries read: the rows that each event adds or changes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _OF_ROUND: Final = "chain = ? AND table_id = ? AND round = ?"
 
 
 class Projection(NamedTuple):
-    """What a batch of events does to the tables: rows to add in bulk, and changes in order among them."""
+    """The changes of the tables by a batch of events: rows to insert in bulk, then updates in order."""
 
     chain: str
     wagers: list[Row]
@@ -27,10 +27,10 @@ class Projection(NamedTuple):
     changes: list[tuple[str, Row]]
 
     def add(self, seq: int, event: Event) -> None:
-        """Take in one event."""
-        mark = event.data.get("command")
-        if mark is not None:
-            self.add_command(seq, event.table if "scope" not in mark else "", mark)
+        """Add one event."""
+        command = event.data.get("command")
+        if command is not None:
+            self.add_command(seq, event.table if "scope" not in command else "", command)
         match event.type:
             case EventType.WAGER_ACCEPTED:
                 self.wagers.append(_wager_row(self.chain, seq, event))
@@ -54,23 +54,23 @@ class Projection(NamedTuple):
                 self._change_round(event, phase="idle", outcome="void", ended_at=event.at)
 
     def add_site(self, seq: int, event: SiteEvent) -> None:
-        """Take in one event of the site: of those only the ids of commands are looked up."""
-        mark = event.data.get("command")
-        if mark is not None:
-            self.add_command(seq, "", mark)
+        """Add one event of the site, of which only the ids of commands are looked up."""
+        command = event.data.get("command")
+        if command is not None:
+            self.add_command(seq, "", command)
 
-    def add_command(self, seq: int, table: str | None, mark: Mapping[str, Any]) -> None:
-        """Take in the id of a command that an event carries; the table is "" for an id of the whole chain."""
-        self.commands.append((self.chain, table, mark["id"], mark["digest"], canonical(mark["answer"]), seq))
+    def add_command(self, seq: int, table: str | None, command: Mapping[str, Any]) -> None:
+        """Add the command id that an event contains; the table is "" for an id of the whole chain."""
+        self.commands.append((self.chain, table, command["id"], command["digest"], canonical(command["answer"]), seq))
 
-    def write(self, line: WriteConnection) -> None:
-        """Write it all: additions first, then the changes, which may touch what was added."""
-        line.insert(tables.wagers, self.wagers)
-        line.insert(tables.commands, self.commands)
-        line.insert(tables.rounds, self.rounds)
+    def write(self, connection: WriteConnection) -> None:
+        """Write all rows: inserts first, then the updates, which may concern inserted rows."""
+        connection.insert(tables.wagers, self.wagers)
+        connection.insert(tables.commands, self.commands)
+        connection.insert(tables.rounds, self.rounds)
         for statement, values in self.changes:
-            line.run(statement, values)
-        line.insert(tables.payouts, self.payouts)
+            connection.run(statement, values)
+        connection.insert(tables.payouts, self.payouts)
 
     def _settle(self, seq: int, event: Event) -> None:
         self.payouts.extend(_payout_row(self.chain, seq, event, plain) for plain in event.data["payouts"])
@@ -82,7 +82,7 @@ class Projection(NamedTuple):
         self._change(f"UPDATE rounds SET {columns} WHERE {_OF_ROUND}", *values.values(), *self._round(event))  # noqa: S608 - our own names
 
     def _change_payouts(self, event: Event, status: str, was: str | None = None) -> None:
-        """Change a round's prizes, those already in the table and those that wait in this batch to be added."""
+        """Change the status of a round's prizes, both in the table and among the rows of this batch."""
         statement = f"UPDATE payouts SET status = ? WHERE {_OF_ROUND}"  # noqa: S608 - our own names
         if was is None:
             self._change(statement, status, *self._round(event))
@@ -108,7 +108,7 @@ class Projection(NamedTuple):
 
 
 def new_projection(chain: str) -> Projection:
-    """An empty projection of one chain."""
+    """Return an empty projection of one chain."""
     return Projection(chain, [], [], [], [], [])
 
 

@@ -1,4 +1,4 @@
-"""Signed notes (C2SP signed-note, Ed25519): a text, and below it who signed it.
+"""Signed notes (C2SP signed-note, Ed25519): a text with its signature below.
 
 casino/main                    the origin: site and chain
 90112                          the sequence number of the last event covered
@@ -28,11 +28,11 @@ class BadKeyError(StoreError):
 
 
 class NoteError(StoreError):
-    """A note that is not what it claims."""
+    """A note that is malformed or not signed by the expected key."""
 
 
 class Checkpoint(NamedTuple):
-    """What a note covers: a chain of a site, up to an event, by the event's hash."""
+    """The content of a note: a site's chain up to an event, and that event's hash."""
 
     origin: str
     seq: int
@@ -40,7 +40,7 @@ class Checkpoint(NamedTuple):
 
 
 class Verifier:
-    """A public key: name+id+key, as one word."""
+    """A public key, written name+id+key."""
 
     def __init__(self, name: str, key: bytes) -> None:
         self.name = name
@@ -48,9 +48,9 @@ class Verifier:
         self.key_id = sha256(name.encode() + b"\n" + _ED25519 + key).digest()[:4]
 
     @classmethod
-    def of(cls, word: str) -> Verifier:
-        """The key a word stands for."""
-        name, key_id, encoded = _split(word.strip(), 3)
+    def of(cls, text: str) -> Verifier:
+        """Return the public key of a text."""
+        name, key_id, encoded = _split(text.strip(), 3)
         raw = _decoded(encoded)
         verifier = cls(name, raw[1:])
         if raw[:1] != _ED25519 or verifier.key_id.hex() != key_id or len(raw) != 33:
@@ -61,11 +61,11 @@ class Verifier:
         return f"{self.name}+{self.key_id.hex()}+{_encoded(_ED25519 + self._key)}"
 
     def open(self, note: str) -> Checkpoint:
-        """The checkpoint of a note, if its signature holds."""
-        text, mark, signatures = note.partition("\n\n")
+        """Return the checkpoint of a note, or raise `NoteError` if its signature is not valid."""
+        text, separator, signatures = note.partition("\n\n")
         text += "\n"
         signed = f"{_DASH} {self.name} "
-        if not mark or not signatures.startswith(signed) or not signatures.endswith("\n"):
+        if not separator or not signatures.startswith(signed) or not signatures.endswith("\n"):
             raise NoteError("this is not a note signed by this key")
         encoded = signatures[len(signed) : -1]
         raw = _decoded(encoded)
@@ -74,12 +74,12 @@ class Verifier:
         try:
             Ed25519PublicKey.from_public_bytes(self._key).verify(raw[4:], text.encode())
         except InvalidSignature:
-            raise NoteError("the signature of this note does not hold: it was changed") from None
+            raise NoteError("the signature of this note is not valid: the note was changed") from None
         return _checkpoint(text)
 
 
 class Signer:
-    """A private key, kept in a file that only its owner may read."""
+    """A private key, stored in a file that only its owner may read."""
 
     def __init__(self, name: str, seed: bytes) -> None:
         self._private = Ed25519PrivateKey.from_private_bytes(seed)
@@ -88,30 +88,30 @@ class Signer:
 
     @classmethod
     def new(cls, name: str) -> Signer:
-        """A new key for this name."""
+        """Return a new key for this name."""
         return cls(name, Ed25519PrivateKey.generate().private_bytes_raw())
 
     @classmethod
-    def of(cls, word: str) -> Signer:
-        """The key a word stands for."""
-        if not word.startswith(f"{_SECRET}+"):
+    def of(cls, text: str) -> Signer:
+        """Return the private key of a text."""
+        if not text.startswith(f"{_SECRET}+"):
             raise BadKeyError("this is not a private key of the form PRIVATE+KEY+name+id+key")
-        name, key_id, encoded = _split(word.strip().removeprefix(f"{_SECRET}+"), 3)
+        name, key_id, encoded = _split(text.strip().removeprefix(f"{_SECRET}+"), 3)
         raw = _decoded(encoded)
         if raw[:1] != _ED25519 or len(raw) != 33:
             raise BadKeyError("this is not an Ed25519 private key of the form PRIVATE+KEY+name+id+key")
         signer = cls(name, raw[1:])
         if signer.verifier.key_id.hex() != key_id:
-            raise BadKeyError("this private key does not fit its own id: the file is damaged")
+            raise BadKeyError("this private key does not match its id: the file is damaged")
         return signer
 
     @property
-    def word(self) -> str:
-        """The private key as one word, for its file."""
+    def text(self) -> str:
+        """The private key as text, for its file."""
         return f"{_SECRET}+{self.verifier.name}+{self.verifier.key_id.hex()}+{_encoded(_ED25519 + self._seed)}"
 
     def sign(self, checkpoint: Checkpoint) -> str:
-        """A note over a checkpoint."""
+        """Return a signed note over a checkpoint."""
         text = f"{checkpoint.origin}\n{checkpoint.seq}\n{_encoded(checkpoint.hash)}\n"
         signature = self._private.sign(text.encode())
         return f"{text}\n{_DASH} {self.verifier.name} {_encoded(self.verifier.key_id + signature)}\n"
@@ -122,14 +122,14 @@ def _checkpoint(text: str) -> Checkpoint:
         origin, seq, encoded, rest = text.split("\n")
         checkpoint = Checkpoint(origin, int(seq), _decoded(encoded))
     except ValueError:
-        raise NoteError("this note does not hold a checkpoint") from None
+        raise NoteError("this note does not contain a checkpoint") from None
     if rest or str(checkpoint.seq) != seq or len(checkpoint.hash) != 32:
-        raise NoteError("this note does not hold a checkpoint")
+        raise NoteError("this note does not contain a checkpoint")
     return checkpoint
 
 
-def _split(word: str, parts: int) -> list[str]:
-    found = word.split("+", parts - 1)
+def _split(text: str, parts: int) -> list[str]:
+    found = text.split("+", parts - 1)
     if len(found) != parts:
         raise BadKeyError("this is not a key of the form name+id+key")
     return found

@@ -1,4 +1,4 @@
-"""The state tables: the state of a jackpot and of the site, part by part, as start-up reads it."""
+"""Read and write the state tables: the state of a jackpot and of the site in parts, as read at start-up."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tables. Events and transfers are never changed; the rest is written with them and can be rebuilt from them."""
+"""The tables. Events and transfers are never changed; the others are written with them and can be rebuilt from them."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from sqlalchemy import (
 )
 
 metadata = MetaData()
-# What is only ever appended is kept in the order of its key (without rowid): one tree less to write for each row.
+# Append-only tables are stored in the order of their key (without rowid): one B-tree less to write for each row.
 _SHORT = String(64)
 _NO_WAGER = text("type <> 'wager_accepted'")
-"""A table's wagers are found by their rounds, see `table_events`; a jackpot's are found anywhere, without an index."""
+"""A table's wagers are found by their rounds (see `event_lookup`); a jackpot's are found without an index."""
 _NO_PAD = text("actor <> 'pad'")
-"""What pads did is found anywhere, too."""
+"""Most events are by pads, so a search for them needs no index."""
 
 chains = Table(
     "chains",
@@ -36,7 +36,7 @@ chains = Table(
     Column("owner", String(255), nullable=False),
     Column("signed", BigInteger, nullable=False),
 )
-"""One row a chain: how long it is, its last hash, who may write it (the fence), and how many checkpoints it has."""
+"""One row per chain: its length, its last hash, its owner and epoch (the fence), its number of checkpoints."""
 
 events = Table(
     "events",
@@ -96,7 +96,7 @@ states = Table(
     Column("body", Text, nullable=False),
     PrimaryKeyConstraint("chain", "part"),
 )
-"""The state, part by part, as start-up reads it."""
+"""The state in parts, as read at start-up."""
 
 wagers = Table(
     "wagers",
@@ -161,7 +161,7 @@ payouts = Table(
     PrimaryKeyConstraint("chain", "seq", "box"),
     Index("payouts_by_round", "chain", "table_id", "round"),
 )
-"""A prize belongs to the settlement (its seq) that computed it; a correction makes new ones."""
+"""A prize belongs to the settlement (its seq) that computed it; a correction adds new ones."""
 
 checkpoints = Table(
     "checkpoints",
@@ -184,6 +184,6 @@ outbox = Table(
     PrimaryKeyConstraint("id"),
     Index("outbox_by_time", "at", "id"),
 )
-"""Notices to supervisors that are not delivered yet; no part of the trail, and in no backup: old news is no news."""
+"""Notices to supervisors waiting for delivery; not part of the trail, and not backed up, as they would be outdated."""
 
 APPEND_ONLY = (events, transfers, checkpoints)

@@ -1,4 +1,4 @@
-"""The audit trail as one file that can be verified with the public key alone."""
+"""Export the audit trail to one file that can be verified with the public key alone."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ FORMAT: Final = "jackpot-audit-1"
 
 
 def export(database: Database, chain: str, path: Path, signer: Signer) -> int:
-    """Write a chain to a self-contained file that ends with a checkpoint over its last event; says how many events."""
+    """Write a chain to a file that ends with a checkpoint over its last event; return the number of events."""
     with database.reader() as connection, path.open("x", encoding="utf-8", newline="\n") as file:
         try:
             return _write_export(connection, chain, file, signer)
@@ -41,13 +41,13 @@ def _write_export(connection: Connection, chain: str, file: TextIO, signer: Sign
 
 
 def verify_file(path: Path, verifier: Verifier) -> Verified:
-    """Check an exported trail with the public key alone; every byte of the file counts."""
+    """Verify an exported trail with the public key alone; every byte of the file is checked."""
     replay = Replay("")
     with path.open("rb") as file:
         try:
             _verify_lines(_Lines(file), replay, verifier)
-        except TrailError as wrong:
-            return Verified(replay.chain, replay.seq, replay.head.hex(), 0, wrong.seq, wrong.problem)
+        except TrailError as error:
+            return Verified(replay.chain, replay.seq, replay.head.hex(), 0, error.seq, error.problem)
     return Verified(replay.chain, replay.seq, replay.head.hex(), 1)
 
 
@@ -56,43 +56,43 @@ def _verify_lines(lines: _Lines, replay: Replay, verifier: Verifier) -> None:
     origin = str(header.get("origin"))
     replay.chain = origin.removeprefix(f"{verifier.name}/")
     if header != {"format": FORMAT, "origin": origin_of(verifier.name, replay.chain)}:
-        raise TrailError(0, f"the file does not begin as an audit trail of {verifier.name}")
+        raise TrailError(0, f"the file does not start like an audit trail of {verifier.name}")
     while True:
         plain = lines.next()
         if set(plain) == {"checkpoint"}:
             break
-        replay.follow(_row_of(plain, replay.seq + 1))
+        replay.follow(_parse_row(plain, replay.seq + 1))
     try:
         covered = verifier.open(str(plain["checkpoint"]))
     except NoteError as error:
         raise TrailError(replay.seq, f"the checkpoint at the end: {error}") from None
     if covered != Checkpoint(origin_of(verifier.name, replay.chain), replay.seq, replay.head):
-        raise TrailError(replay.seq, "the checkpoint at the end was signed over another history")
+        raise TrailError(replay.seq, "the checkpoint at the end was signed for another history")
     if not lines.ended:
-        raise TrailError(replay.seq, "something follows the checkpoint at the end")
+        raise TrailError(replay.seq, "there is more after the checkpoint at the end")
 
 
-def _row_of(plain: dict[str, Any], seq: int) -> EventRow:
+def _parse_row(plain: dict[str, Any], seq: int) -> EventRow:
     try:
         row = EventRow(**{**plain, "hash": bytes.fromhex(plain["hash"])})
     except (KeyError, TypeError, ValueError):
         raise TrailError(seq, f"the line of event {seq} is not an event") from None
     texts = (row.chain, row.at, row.actor, row.type, row.data, row.transfers, row.table_id or "")
-    right = all(type(text) is str for text in texts) and type(row.seq) is int and type(row.round or 0) is int
-    if not right or row.hash.hex() != plain["hash"]:
-        raise TrailError(seq, f"the line of event {seq} is not written as an event is")
+    has_types = all(type(text) is str for text in texts) and type(row.seq) is int and type(row.round or 0) is int
+    if not has_types or row.hash.hex() != plain["hash"]:
+        raise TrailError(seq, f"the line of event {seq} is not in the format of an event")
     return row
 
 
 class _Lines:
-    """A file's lines, each of which must be exactly what its content is written as."""
+    """The lines of a file, each of which must be canonical JSON to the byte."""
 
     def __init__(self, file: Iterable[bytes]) -> None:
         self._lines = iter(file)
         self._count = 0
 
     def next(self) -> dict[str, Any]:
-        """The next line's object."""
+        """Return the object of the next line."""
         line = next(self._lines, b"")
         self._count += 1
         seq = max(0, self._count - 1)
@@ -102,10 +102,10 @@ class _Lines:
         except (ValueError, RecursionError):
             exact = False
         if not exact:
-            raise TrailError(seq, f"line {self._count} was changed, cut off, or is missing")
+            raise TrailError(seq, f"line {self._count} was changed, truncated, or is missing")
         return dict(plain)
 
     @property
     def ended(self) -> bool:
-        """Whether nothing is left."""
+        """Return True if no line is left."""
         return next(self._lines, None) is None

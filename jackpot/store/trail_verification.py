@@ -1,4 +1,4 @@
-"""Verification of the audit trail: hashes, checkpoints, ledger, and every table that is rebuilt from the events."""
+"""Verify the audit trail: hashes, checkpoints, ledger, and every table that can be rebuilt from the events."""
 
 from __future__ import annotations
 
@@ -23,7 +23,14 @@ from jackpot.store import tables
 from jackpot.store.checkpoints import checkpoints_of, origin_of
 from jackpot.store.database import Database
 from jackpot.store.errors import StoreError
-from jackpot.store.event_rows import ROWS_PER_FETCH, event_of, ordered_rows, rows_of_chain, site_event_of, transfer_rows
+from jackpot.store.event_rows import (
+    ROWS_PER_FETCH,
+    event_from_row,
+    ordered_rows,
+    rows_of_chain,
+    site_event_from_row,
+    transfer_rows,
+)
 from jackpot.store.hash_chain import GENESIS, SITE, EventRow, canonical, event_hash
 from jackpot.store.projection import new_projection
 from jackpot.store.signed_notes import Checkpoint, NoteError, Verifier
@@ -31,11 +38,11 @@ from jackpot.store.state_tables import read_site
 from jackpot.store.write_connection import SqliteWriteConnection
 from rules.errors import shown
 
-_REBUILT: Final = (tables.wagers, tables.commands, tables.rounds, tables.payouts)
+_QUERY_TABLES: Final = (tables.wagers, tables.commands, tables.rounds, tables.payouts)
 
 
 class TrailError(StoreError):
-    """The first thing that is wrong with a trail."""
+    """The first problem of a trail."""
 
     def __init__(self, seq: int, problem: str) -> None:
         super().__init__(problem)
@@ -44,7 +51,7 @@ class TrailError(StoreError):
 
 
 class Verified(NamedTuple):
-    """What verification of one chain found: nothing wrong, or the first thing."""
+    """The result of the verification of one chain: no problem, or the first one."""
 
     chain: str
     events: int
@@ -55,26 +62,26 @@ class Verified(NamedTuple):
 
 
 def every_chain(connection: Connection) -> list[str]:
-    """Every chain that anything speaks of: one that was struck off the list must not go unverified."""
+    """Return every chain that any table names, so that one deleted from the list is still verified."""
     listed = connection.execute(select(tables.chains.c.chain).union(select(tables.events.c.chain))).scalars()
     return sorted({SITE, *listed, *_jackpots_of_site(connection)})
 
 
 def _jackpots_of_site(connection: Connection) -> Iterable[str]:
-    """The jackpots that the site's state names; a state that cannot be read is told of when its chain is verified."""
+    """Return the jackpots of the site's state; an unreadable state is reported when its chain is verified."""
     try:
         return read_site(connection).jackpots
-    except (ValueError, TypeError, LookupError, AttributeError):  # what a forged state can break
+    except (ValueError, TypeError, LookupError, AttributeError):  # errors that a forged state can cause
         return ()
 
 
 def verify(database: Database, chain: str, verifier: Verifier) -> Verified:
-    """Check a chain, its checkpoints, and that replaying its events gives exactly the ledger and the state tables."""
+    """Verify a chain, its checkpoints, and that replaying its events gives exactly the ledger and the state tables."""
     return Trail(database, chain, verifier).verify()
 
 
 class Trail:
-    """A chain that is verified again and again: all of it at first, and from then on what is new if that is enough."""
+    """Repeated verification of a chain: all of it at first, then optionally only its new events."""
 
     def __init__(self, database: Database, chain: str, verifier: Verifier) -> None:
         self._database = database
@@ -83,13 +90,13 @@ class Trail:
         self._replay = Replay(chain)
 
     def verify(self) -> Verified:
-        """Check every event, and every table that is rebuilt from events."""
+        """Verify every event, and every table that is rebuilt from events."""
         return self._verify(Replay(self._chain), whole=True)
 
     def verify_new(self) -> Verified:
-        """Check the events since the last time, their transfers, and the state that all events give.
+        """Verify the events since the last call, their transfers, and the state after all events.
 
-        What was right the last time is not looked at again, nor are the tables for queries: that is for `verify`.
+        Older events and the query tables are not read again: that is for `verify`.
         """
         return self._verify(copy(self._replay), whole=not self._replay.seq)
 
@@ -99,15 +106,15 @@ class Trail:
             count = len(signed)
             try:
                 _verify_rows(connection, replay, signed, self._verifier, whole=whole)
-            except TrailError as wrong:
-                self._replay = Replay(self._chain)  # the next look is at all of it again
-                return Verified(self._chain, replay.seq, replay.head.hex(), count, wrong.seq, wrong.problem)
+            except TrailError as error:
+                self._replay = Replay(self._chain)  # the next verification starts from the first event
+                return Verified(self._chain, replay.seq, replay.head.hex(), count, error.seq, error.problem)
         self._replay = replay
         return Verified(self._chain, replay.seq, replay.head.hex(), count)
 
 
 class Replay:
-    """A chain followed event by event: its hashes, and the state the events stand for."""
+    """The replay of a chain event by event: its hashes, and the state after its events."""
 
     def __init__(self, chain: str) -> None:
         self.chain = chain
@@ -117,17 +124,17 @@ class Replay:
         self.site = Site()
 
     def follow(self, row: EventRow) -> None:
-        """Take in the next event, or say what is wrong with it."""
+        """Add the next event, or raise `TrailError`."""
         if row.chain != self.chain or row.seq != self.seq + 1:
             raise TrailError(self.seq + 1, f"event {self.seq + 1} is missing: {row.chain} {row.seq} is in its place")
         if event_hash(self.head, row[:-1]) != row.hash:
-            raise TrailError(row.seq, f"event {row.seq} does not fit its hash, or the event before it")
+            raise TrailError(row.seq, f"event {row.seq} does not match its hash or the event before it")
         try:
             if self.chain == SITE:
-                self.site = evolve_site(self.site, site_event_of(row))
+                self.site = evolve_site(self.site, site_event_from_row(row))
             else:
-                self.jackpot = evolve(self.jackpot, event_of(row))
-        except Exception as error:  # noqa: BLE001 - a forged event may break anything
+                self.jackpot = evolve(self.jackpot, event_from_row(row))
+        except Exception as error:  # noqa: BLE001 - a forged event may cause any error
             raise TrailError(row.seq, f"event {row.seq} cannot have happened: {shown(error)}") from None
         self.seq, self.head = row.seq, row.hash
 
@@ -135,39 +142,39 @@ class Replay:
 def _verify_rows(
     connection: Connection, replay: Replay, signed: dict[int, str], verifier: Verifier, *, whole: bool
 ) -> None:
-    """Go on from where the replay stands; the tables for queries are compared where that is the beginning."""
+    """Verify the rows after the replay's position, and the query tables if `whole`."""
     chain, count, start = replay.chain, len(signed), replay.seq
     later = {seq: note for seq, note in signed.items() if seq > start}
     transfers = connection.execution_options(yield_per=ROWS_PER_FETCH).execute(
         ordered_rows(tables.transfers, chain, start)
     )
-    stored = _Ahead(transfers)
-    with _rebuilding() as rebuilt, closing(transfers), closing(rows_of_chain(connection, chain, start)) as rows:
+    stored = _LookaheadRows(transfers)
+    with _scratch_store() as rebuilt, closing(transfers), closing(rows_of_chain(connection, chain, start)) as rows:
         chunk: list[tuple[int, Event | SiteEvent]] = []
         for row in rows:
             replay.follow(row)
             _verify_checkpoint(row, later.pop(row.seq, None), verifier)
             if chain != SITE:
-                event = event_of(row)
+                event = event_from_row(row)
                 _verify_transfers(row.seq, stored, transfer_rows(row, event.transfers))
                 chunk.append((row.seq, event))
             else:
-                chunk.append((row.seq, site_event_of(row)))
+                chunk.append((row.seq, site_event_from_row(row)))
             if len(chunk) == ROWS_PER_FETCH:
                 _rebuild(rebuilt, chain, chunk, wanted=whole)
                 chunk = []
         _rebuild(rebuilt, chain, chunk, wanted=whole)
         _verify_head(connection, replay, max(later, default=0), count)
         _verify_transfers(replay.seq + 1, stored, [], rest=True)
-        for table in _REBUILT if whole else ():
+        for table in _QUERY_TABLES if whole else ():
             _verify_table(table, connection, rebuilt, chain)
     _verify_balances(connection, replay)
     _verify_states(connection, replay)
 
 
 @contextmanager
-def _rebuilding() -> Iterator[Connection]:
-    """An empty store to rebuild the tables for queries in: SQLite keeps it in memory, and what is too much on disk."""
+def _scratch_store() -> Iterator[Connection]:
+    """Yield an empty store in which the query tables are rebuilt; SQLite moves it to disk if it gets too large."""
     engine = create_engine("sqlite://", creator=lambda: sqlite3.connect(""), poolclass=StaticPool)
     try:
         with engine.connect() as connection:
@@ -179,7 +186,7 @@ def _rebuilding() -> Iterator[Connection]:
 
 
 def _rebuild(rebuilt: Connection, chain: str, chunk: list[tuple[int, Event | SiteEvent]], *, wanted: bool) -> None:
-    """Write what these events make of the query tables; where that fails, event by event, to say which one."""
+    """Project these events to the query tables; if that fails, one by one, to name the wrong event."""
     if not wanted:
         return
     try:
@@ -189,7 +196,7 @@ def _rebuild(rebuilt: Connection, chain: str, chunk: list[tuple[int, Event | Sit
             try:
                 _project(rebuilt, chain, [(seq, event)])
             except sqlite3.IntegrityError:
-                raise TrailError(seq, f"event {seq} adds what an event before it has added already") from None
+                raise TrailError(seq, f"event {seq} adds a row that an earlier event has added already") from None
 
 
 def _project(rebuilt: Connection, chain: str, chunk: list[tuple[int, Event | SiteEvent]]) -> None:
@@ -211,41 +218,41 @@ def _verify_checkpoint(row: EventRow, note: str | None, verifier: Verifier) -> N
     except NoteError as error:
         raise TrailError(row.seq, f"the checkpoint at {row.seq}: {error}") from None
     if covered != Checkpoint(origin_of(verifier.name, row.chain), row.seq, row.hash):
-        raise TrailError(row.seq, f"the checkpoint at {row.seq} was signed over another history")
+        raise TrailError(row.seq, f"the checkpoint at {row.seq} was signed for another history")
 
 
-def _verify_transfers(seq: int, stored: _Ahead, expected: list[tuple[Any, ...]], *, rest: bool = False) -> None:
+def _verify_transfers(seq: int, stored: _LookaheadRows, expected: list[tuple[Any, ...]], *, rest: bool = False) -> None:
     found = stored.take(lambda row: rest or row.seq <= seq)
     if found != expected:
         first = min([row[1] for row in [*found, *expected]])
-        raise TrailError(min(first, seq), f"the transfers of event {min(first, seq)} are not those of the ledger")
+        raise TrailError(min(first, seq), f"the transfers of event {min(first, seq)} do not match the ledger")
 
 
 def _verify_head(connection: Connection, replay: Replay, last_signed: int, notes: int) -> None:
     head = connection.execute(select(tables.chains).where(tables.chains.c.chain == replay.chain)).one_or_none()
     if head is None or type(head.seq) is not int:
-        raise TrailError(replay.seq, "the chain has no head")
+        raise TrailError(replay.seq, "the chain has no valid head")
     known = max(last_signed, head.seq)
     if known > replay.seq:
         raise TrailError(replay.seq + 1, f"event {replay.seq + 1} is missing: the chain goes on to {known}")
     if head.seq < replay.seq:
-        raise TrailError(head.seq + 1, f"event {head.seq + 1} was added behind the chain's head")
+        raise TrailError(head.seq + 1, f"event {head.seq + 1} was added after the chain's head")
     if head.head != replay.head:
         raise TrailError(replay.seq, f"the chain's head is not the hash of its last event, {replay.seq}")
     if head.signed != notes:
-        raise TrailError(replay.seq, f"the chain was signed {head.signed} times, and {notes} checkpoints are there")
+        raise TrailError(replay.seq, f"the chain was signed {head.signed} times, but there are {notes} checkpoints")
 
 
 def _verify_table(table: Table, connection: Connection, rebuilt: Connection, chain: str) -> None:
-    stored = connection.execution_options(yield_per=ROWS_PER_FETCH).execute(_by_event(table, chain))
-    with closing(stored), closing(rebuilt.execute(_by_event(table, chain))) as expected:
+    stored = connection.execution_options(yield_per=ROWS_PER_FETCH).execute(_select_in_event_order(table, chain))
+    with closing(stored), closing(rebuilt.execute(_select_in_event_order(table, chain))) as expected:
         while True:
             found, wanted = stored.fetchone(), expected.fetchone()
             if found is None and wanted is None:
                 return
             if found is None or wanted is None or tuple(found) != tuple(wanted):
                 seq = min(row.seq for row in (found, wanted) if row is not None)
-                raise TrailError(seq, f"the table {table.name} does not say what event {seq} says")
+                raise TrailError(seq, f"the table {table.name} does not match event {seq}")
 
 
 def _verify_balances(connection: Connection, replay: Replay) -> None:
@@ -258,7 +265,7 @@ def _verify_balances(connection: Connection, replay: Replay) -> None:
     if held != expected:
         account = next(a for a in sorted({*held, *expected}) if held.get(a) != expected.get(a))
         raise TrailError(
-            replay.seq, f"the balance of {account} is {held.get(account)} and must be {expected.get(account)}"
+            replay.seq, f"the balance of {account} is {held.get(account)} but must be {expected.get(account)}"
         )
 
 
@@ -271,18 +278,18 @@ def _verify_states(connection: Connection, replay: Replay) -> None:
     expected = {part: canonical(plain) for part, plain in parts.items()} if replay.seq else {}
     if found != expected:
         part = next(p for p in sorted({*found, *expected}) if found.get(p) != expected.get(p))
-        raise TrailError(replay.seq, f"the state table's part {part} is not what the events give")
+        raise TrailError(replay.seq, f"the part {part} of the state table does not match the events")
 
 
-class _Ahead:
-    """Rows read in order, a step ahead."""
+class _LookaheadRows:
+    """Rows read in order, one row ahead."""
 
     def __init__(self, rows: Iterable[Any]) -> None:
         self._rows = iter(rows)
         self._next = next(self._rows, None)
 
     def take(self, wanted: Any) -> list[tuple[Any, ...]]:  # noqa: ANN401 - a predicate over rows
-        """The rows up to the first that is not wanted."""
+        """Return the rows up to the first that is not wanted."""
         taken = []
         while self._next is not None and wanted(self._next):
             taken.append(tuple(self._next))
@@ -290,6 +297,6 @@ class _Ahead:
         return taken
 
 
-def _by_event(table: Table, chain: str) -> Select[Any]:
-    """In the order of the events, which no database's way of sorting text can change."""
+def _select_in_event_order(table: Table, chain: str) -> Select[Any]:
+    """Select rows in the order of their events, which does not depend on the database's collation."""
     return select(table).where(table.c.chain == chain).order_by(table.c.seq, *table.primary_key.columns)

@@ -1,7 +1,7 @@
-"""The writer's own connection: every batch goes through here, and SQLAlchemy costs more than the batch.
+"""The writer's own connection: it uses the driver directly, because SQLAlchemy would cost more than a whole batch.
 
-SQLite is here: many rows in each statement, because Python lets other threads in at every statement and then waits for
-its turn. PostgreSQL is in `flight`. What a driver complains of is made a sentence by `explained`, as all else is.
+SQLite is here: each statement inserts many rows, because Python releases the GIL at every statement and then waits for
+it. PostgreSQL is in `postgres_connection`. `Database` translates the driver's errors.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from typing import Any, Final, NamedTuple
 from sqlalchemy import Connection, Table
 
 MAX_ROWS: Final = 32
-"""Rows of one statement in SQLite: each number of them is kept prepared, which takes memory for every row."""
+"""The limit of rows per statement in SQLite: a statement is kept prepared for each number of rows."""
 MAX_STATEMENTS: Final = 512
-"""How many statements a SQLite connection keeps prepared: every number of rows, for the tables that wagers fill."""
+"""The prepared statements of a SQLite connection: one per number of rows, for the tables that wagers fill."""
 
 Rows = Sequence[tuple[Any, ...]]
 _MOVE_HEAD: Final = "UPDATE chains SET seq = ?, head = ? WHERE chain = ? AND epoch = ? AND seq = ?"
@@ -37,7 +37,7 @@ class HeadMove(NamedTuple):
 
 
 class WriteConnection(ABC):
-    """One connection, a transaction at a time; statements are ours, written with `?`."""
+    """One connection with one transaction at a time; statements have `?` as placeholders."""
 
     def __init__(self, driver: Any) -> None:  # noqa: ANN401 - a driver's connection
         self.driver = driver
@@ -48,19 +48,19 @@ class WriteConnection(ABC):
 
     @abstractmethod
     def insert(self, table: Table, rows: Rows, on_conflict: str = "") -> None:
-        """Insert rows in the order of the table's columns; `on_conflict` tells what to do if one is there already."""
+        """Insert rows in the order of the table's columns; `on_conflict` is a SQL clause for existing rows."""
 
     @abstractmethod
     def run(self, statement: str, values: tuple[Any, ...]) -> None:
-        """Carry out a statement."""
+        """Execute a statement."""
 
     @abstractmethod
     def commit(self) -> None:
-        """All of it, durably."""
+        """Commit durably."""
 
     @abstractmethod
     def rollback(self) -> None:
-        """Nothing of it; a driver's error where the connection is not fit for more."""
+        """Roll back; raise a driver's error if the connection cannot be used any more."""
 
 
 class SqliteWriteConnection(WriteConnection):
@@ -68,7 +68,7 @@ class SqliteWriteConnection(WriteConnection):
 
     @classmethod
     def of(cls, connection: Connection) -> SqliteWriteConnection:
-        """The driver's connection under SQLAlchemy's; its transaction is SQLAlchemy's business."""
+        """Wrap the driver's connection under a SQLAlchemy connection, which controls the transaction."""
         return cls(connection.connection)
 
     def begin(self, move: HeadMove) -> None:
@@ -79,37 +79,37 @@ class SqliteWriteConnection(WriteConnection):
             raise HeadMovedError
 
     def insert(self, table: Table, rows: Rows, on_conflict: str = "") -> None:
-        """Rows, in the order of the table's columns."""
+        """Insert rows in the order of the table's columns."""
         for statement, values in _statements(table, rows, on_conflict):
             self.driver.execute(statement, values)
 
     def run(self, statement: str, values: tuple[Any, ...]) -> None:
-        """A statement."""
+        """Execute a statement."""
         self.driver.execute(statement, values)
 
     def commit(self) -> None:
-        """All of it, durably."""
+        """Commit durably."""
         self.driver.commit()
 
     def rollback(self) -> None:
-        """Nothing of it."""
+        """Roll back."""
         self.driver.rollback()
 
 
 def _statements(table: Table, rows: Rows, on_conflict: str) -> Iterator[tuple[str, list[Any]]]:
-    """Inserts of many rows each; the driver keeps every size of them prepared."""
+    """Yield inserts of many rows each; the driver keeps a statement prepared for each number of rows."""
     for begin in range(0, len(rows), MAX_ROWS):
-        some = rows[begin : begin + MAX_ROWS]
-        yield _insert_values(table, len(some), on_conflict), [value for row in some for value in row]
+        chunk = rows[begin : begin + MAX_ROWS]
+        yield _insert_values(table, len(chunk), on_conflict), [value for row in chunk for value in row]
 
 
 @cache
 def _insert_values(table: Table, size: int, on_conflict: str) -> str:
-    marks = f"({', '.join('?' * len(table.columns))})"
-    rows = ", ".join([marks] * size)
+    row = f"({', '.join('?' * len(table.columns))})"
+    rows = ", ".join([row] * size)
     return f"INSERT INTO {table.name} ({columns(table)}) VALUES {rows} {on_conflict}"  # noqa: S608 - our own names
 
 
 def columns(table: Table) -> str:
-    """A table's columns, as statements name them."""
+    """Return the quoted names of a table's columns, for a statement."""
     return ", ".join(f'"{column.name}"' for column in table.columns)

@@ -195,7 +195,7 @@ class JackpotView:
     def load(self, database: Database) -> None:
         """Read the newest prizes and the last fall of the meter from before this controller began."""
         with database.reader() as connection:
-            fall = queries.last_fall(connection, self.id)
+            fall = queries.last_decrease(connection, self.id)
             rows = queries.wins(connection, queries.Page(self.id, limit=MAX_WINS))
         if fall is not None:
             self.fall = Fall(_FALL_REASONS[EventType(fall["type"])], fall["seq"])

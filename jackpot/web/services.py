@@ -19,7 +19,7 @@ from jackpot.core.state import Jackpot
 from jackpot.engine.service import JackpotService
 from jackpot.engine.site_writer import SiteWriter
 from jackpot.store.database import Database
-from jackpot.store.pool_history import History
+from jackpot.store.pool_history import PoolHistory
 from jackpot.web.problems import Problem
 from jackpot.web.verification import VerificationService
 
@@ -54,7 +54,7 @@ class WebServices:
         self.jackpots = jackpots
         self.site_writer = site_writer
         self.zone = info.timezone
-        self.history = History()
+        self.history = PoolHistory()
         self.verification = verification
         self._readers = ThreadPoolExecutor(READING_THREADS, "reader")
         self._reading = 0

@@ -54,7 +54,7 @@ async def daily(
 ) -> Any:  # noqa: ANN401 - rows, or a CSV response
     """Show the movements of each pool in a day, reconciled to the cent."""
     chosen = reports.today(services.zone) if day is None else _day(day)
-    if not reports.has(chosen):
+    if not reports.is_reportable(chosen):
         raise Problem(404, "no_such_day", f"no report can be made for {chosen}: it is at the end of the calendar")
     rows = await services.read(lambda connection: reports.daily(connection, chosen, services.zone))
     if form == "csv" or (form is None and _wants_csv(request)):
