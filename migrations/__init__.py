@@ -1,1 +1,1 @@
-"""The schema's history, one Alembic revision a file; `jackpot migrate` brings a database to its head."""
+"""The migrations of the schema, one Alembic revision per file; `jackpot migrate` runs them."""

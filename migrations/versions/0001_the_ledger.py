@@ -1,4 +1,4 @@
-"""The ledger: chains of events, transfers and balances, and the tables that queries read."""
+"""Create the ledger: chains of events, transfers and balances, and the tables that queries read."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -141,7 +141,7 @@ def upgrade() -> None:
 
 
 def _forbid_changes(table: str) -> None:
-    """What is written in these tables stays: the database itself refuses to change or delete a row."""
+    """Let the database refuse every change or deletion of a row of this table."""
     if op.get_bind().dialect.name == "sqlite":
         for act in ("UPDATE", "DELETE"):
             op.execute(

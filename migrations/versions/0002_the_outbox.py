@@ -1,4 +1,4 @@
-"""The outbox: notices to supervisors, written with the events they follow from, until they are delivered."""
+"""Create the outbox: notices to supervisors, written in the transaction of their events, until delivered."""
 
 import sqlalchemy as sa
 from alembic import op

@@ -1,5 +1,5 @@
-"""A commit writes less: wagers are found by round, then table, so that those of one time stand together, and a table's
-events other than wagers by an index of their own.
+"""Make commits smaller: index wagers by round, then table, so that wagers of one time are neighbours, and leave wagers
+out of the index of a table's events.
 """
 
 import sqlalchemy as sa

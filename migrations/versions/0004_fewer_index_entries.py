@@ -1,5 +1,5 @@
-"""A wager is in fewer indexes: nearly all events are wagers of pads, so nobody looks up which are; and the ledger is
-found by the time of its events.
+"""Put wagers in fewer indexes: nearly all events are wagers by pads, so an index on them is of no use; transfers are
+found by the time of their events.
 """
 
 import sqlalchemy as sa

@@ -1,7 +1,7 @@
-"""The fence on PostgreSQL as a function: it moves a chain's head, or raises an error with a code of its own.
+"""Create PostgreSQL's fence, a function that moves a chain's head or raises an error with its own code.
 
-With it a whole batch travels in one round trip, and a head that has moved aborts the transaction on the server. SQLite
-needs no function: its statements do not travel.
+With it a whole batch is sent in one round trip, and a head that has moved aborts the transaction on the server. SQLite
+needs no function: its statements need no round trip.
 """
 
 from alembic import op
