@@ -3,11 +3,16 @@
 import signal
 
 import pytest
+from hypothesis import settings
 
+from jackpot.store.schema import migrate
 from jackpot.wire.embedded_broker import embedded
 from tests.support import postgres
 from tests.support.daemon import Client, Site, mosquitto
 from tests.support.webhook_receiver import receiving
+
+settings.register_profile("jackpot", deadline=None, print_blob=True)
+settings.load_profile("jackpot")  # no deadlines: a slow machine is no failure
 
 BROKERS = {"mosquitto": "3.1.1", "mosquitto by MQTT 5": "5", "embedded": "3.1.1"}
 
@@ -17,6 +22,15 @@ def postgres_url():
     """The address of a real PostgreSQL server."""
     with postgres.server() as url:
         yield url
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def database(request, tmp_path):
+    """An empty store with the newest schema, in SQLite and in PostgreSQL."""
+    made = postgres.empty_database(request.param, tmp_path, request)
+    migrate(made)
+    yield made
+    made.close()
 
 
 @pytest.fixture(scope="session")
@@ -33,7 +47,7 @@ def embedded_port(tmp_path_factory):
 
 @pytest.fixture
 def new_site(tmp_path, request):
-    """Makes sites, each with an id of its own on the shared broker, and ends their daemons."""
+    """Make sites, each with an id of its own on the shared broker, and end their daemons."""
     made = []
     chosen = request.node.callspec.params.get("port") if hasattr(request.node, "callspec") else None
     version = BROKERS.get(chosen, "3.1.1")
@@ -53,7 +67,7 @@ def new_site(tmp_path, request):
 
 @pytest.fixture
 def new_client():
-    """Makes MQTT clients of a site, and disconnects them."""
+    """Make MQTT clients of a site, and disconnect them."""
     made = []
 
     def make(port, *topics, **options):

@@ -89,7 +89,7 @@ def test_a_configuration_that_cannot_be_read_is_all_there_is_to_say(patient):
     (patient.folder / "jackpot.toml").write_text("site = 'a b'\n")
     assert patient.wrong()[0] == "configuration"
     (patient.folder / "jackpot.toml").unlink()
-    assert "make one with jackpot init" in patient.wrong()[1]
+    assert "create it with jackpot init" in patient.wrong()[1]
 
 
 def test_the_key_must_be_there_be_this_sites_and_be_a_secret(patient):

@@ -16,10 +16,8 @@ from datetime import UTC, datetime, timedelta
 from fractions import Fraction
 from pathlib import Path
 from types import SimpleNamespace
-from uuid import uuid4
 from zoneinfo import ZoneInfo
 
-import psycopg
 import pytest
 
 from jackpot.core.results import Refused
@@ -32,9 +30,9 @@ from jackpot.store.database import Database
 from jackpot.store.schema import head
 from jackpot.store.signed_notes import Signer
 from jackpot.tokens import token_hash
-from tests.support import postgres
 from tests.support.core_floor import FLUSH, NOTHING, STRAIGHT_FLUSHES, Floor
 from tests.support.fork_server import Done, forking
+from tests.support.postgres import new_postgres_database
 
 ENVIRONMENT = {"PATH": os.environ["PATH"], "COLUMNS": "200", "NO_COLOR": "1", "PYTHONUTF8": "1"}
 NOBODY = 65534
@@ -64,19 +62,10 @@ def answer(jackpot):
     return ask
 
 
-@pytest.fixture(scope="module")
-def postgres_server():
-    with postgres.server() as url:
-        yield url
-
-
 @pytest.fixture
-def postgres_url(postgres_server):
-    """An empty PostgreSQL database."""
-    name = f"cli_{uuid4().hex}"
-    with psycopg.connect(postgres_server, autocommit=True) as connection:
-        connection.execute(f"CREATE DATABASE {name}")
-    return f"{postgres_server.rpartition('/')[0]}/{name}"
+def postgres_database(postgres_url):
+    """The address of an empty PostgreSQL database."""
+    return new_postgres_database(postgres_url)
 
 
 def refused(done, *words, codes=(1, 2)):
@@ -98,7 +87,7 @@ class SiteFloor(Floor):
         self.journal = Journal.open(database, "main", "")
         self.jackpot, self.ids, self.events = self.journal.jackpot, 0, []
 
-    def ask(self, command):
+    def execute(self, command):
         (outcome,) = self.journal.execute([command._replace(at=PLAYED_AT)])
         self.jackpot = self.journal.jackpot
         if isinstance(outcome, Refused):
@@ -195,7 +184,7 @@ def python_m_jackpot(folder, *arguments):
 
 
 def test_a_site_is_made_and_verified_as_python_m_jackpot(tmp_path):
-    refused(python_m_jackpot(tmp_path, "pools"), "jackpot.toml is not there", "jackpot init", codes=[2])
+    refused(python_m_jackpot(tmp_path, "pools"), "jackpot.toml does not exist", "jackpot init", codes=[2])
     made = python_m_jackpot(tmp_path, "init", "--tables", "2")
     assert (made.code, made.err) == (0, "")
     found = python_m_jackpot(tmp_path, "audit", "verify")
@@ -301,13 +290,13 @@ def test_an_init_that_cannot_write_its_files_leaves_nothing_in_the_database(tmp_
     assert (done.code, done.err) == (0, "")
 
 
-def test_an_init_that_cannot_write_its_key_leaves_nothing_in_postgresql(tmp_path, jackpot, postgres_url):
+def test_an_init_that_cannot_write_its_key_leaves_nothing_in_postgresql(tmp_path, jackpot, postgres_database):
     """A file may have ten bytes here, so what stderr says is cut off, too."""
-    done = jackpot(tmp_path, "init", "--database", postgres_url, most_bytes=10)
+    done = jackpot(tmp_path, "init", "--database", postgres_database, most_bytes=10)
     assert done.code == 1
     assert done.err.startswith("jackpot: ")
     assert list(tmp_path.iterdir()) == []
-    again = jackpot(tmp_path, "init", "--database", postgres_url)
+    again = jackpot(tmp_path, "init", "--database", postgres_database)
     assert (again.code, again.err) == (0, "")
 
 
@@ -707,7 +696,7 @@ def test_a_token_that_has_ended_is_refused_with_a_sentence_and_the_key_holder_re
     journal.lease.release()
     database.close()
     asked = ("operator", "add", "sue", "--role", "supervisor", "--token", "old token")
-    refused(jackpot(site.folder, *asked), "the token of manager1 ended at 2021-01-01", codes=[1])
+    refused(jackpot(site.folder, *asked), "the token of manager1 expired at 2021-01-01", codes=[1])
     renewed = answer(site.folder, "operator", "renew", "manager1", "--with-key")
     assert answer(site.folder, *asked[:-1], renewed["token"])["operator"] == "sue"
 
@@ -739,7 +728,7 @@ def test_the_holder_of_the_key_file_renews_a_lost_token_and_the_trail_says_so(si
     assert answer(site.folder, "audit", "list", "--chain", "site", "--limit", "1")[0]["actor"] == "keyholder"
     answer(site.folder, "operator", "renew", "manager2", "--token", fresh)
     key = site.folder / "jackpot.key"
-    key.write_text(Signer.new("casino").word)
+    key.write_text(Signer.new("casino").text)
     refused(jackpot(site.folder, "operator", "renew", "manager2", "--with-key"), "key does not fit", codes=[1])
 
 
@@ -985,9 +974,9 @@ def test_a_backup_is_one_file_and_restores_to_the_same_store(site, tmp_path, jac
     assert len(answer(other.folder, "operator", "list")) == 3
 
 
-def test_a_store_moves_from_sqlite_to_postgresql_and_back(site, tmp_path, postgres_url, jackpot, answer):
+def test_a_store_moves_from_sqlite_to_postgresql_and_back(site, tmp_path, postgres_database, jackpot, answer):
     made = answer(site.folder, "backup", "copy.db")
-    moved = with_database(site, tmp_path / "moved", postgres_url)
+    moved = with_database(site, tmp_path / "moved", postgres_database)
     assert answer(moved.folder, "restore", site.folder / "copy.db") == made
     assert answer(moved.folder, "audit", "verify") == answer(site.folder, "audit", "verify")
     assert answer(moved.folder, "pools") == answer(site.folder, "pools")
@@ -1026,7 +1015,7 @@ def test_restoring_does_not_change_the_backup(site, tmp_path, answer):
 def test_a_store_that_was_tampered_with_is_not_backed_up(site, jackpot):
     site.sql("UPDATE events SET actor = 'x' WHERE chain = 'main' AND seq = 8")
     before = site.state()
-    refused(jackpot(site.folder, "backup", "copy.db"), "wrong at 8", codes=[1])
+    refused(jackpot(site.folder, "backup", "copy.db"), "wrong at event 8", codes=[1])
     assert set(site.state()) == set(before)
     assert not list(site.folder.glob("copy*"))
 
@@ -1082,7 +1071,7 @@ def every_kind_refused(site, jackpot, *words, codes=(1, 2), **how):
 @pytest.mark.parametrize(
     ("content", "words"),
     [
-        (None, ("jackpot.toml is not there", "jackpot init")),
+        (None, ("jackpot.toml does not exist", "jackpot init")),
         (b"site = ", ("jackpot.toml is not TOML",)),
         (b"\xff\xfe\x00", ("jackpot.toml is not TOML",)),
         (b"colour = 'red'", ("jackpot.toml: colour",)),
@@ -1113,7 +1102,7 @@ def test_a_configuration_that_is_a_folder_is_refused(site, jackpot, tmp_path):
         ("mysql://localhost/x", ("mysql",)),
         ("sqlite:///missing.db", ("missing.db is not there",)),
         ("sqlite:///.", ("is not there",)),
-        ("sqlite://", ("is not there",)),
+        ("sqlite://", ("names no file",)),
         ("sqlite:///jackpot.toml", ("not a database",)),
         ("postgresql://jackpot:secret@127.0.0.1:1/x", ("127.0.0.1", "***")),
         ("postgresql://127.0.0.1:port/x", ("database",)),

@@ -48,7 +48,7 @@ def test_what_can_change_at_any_moment_is_computed_when_it_is_read(wire, measure
 
 
 def test_suspended_tables_are_counted_by_cause(wire, measured):
-    wire.floor.ask(ReportMalfunction(AT, DEALER, "t1", "shoe", "jammed", "dealer_report"))
+    wire.floor.execute(ReportMalfunction(AT, DEALER, "t1", "shoe", "jammed", "dealer_report"))
     wire.commit()
     measured.measure()
     assert sample("jackpot_tables") == 2

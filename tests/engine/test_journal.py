@@ -1,8 +1,5 @@
 """Ids within one batch: ids that leave the state when a round opens are still known to later commands."""
 
-from uuid import uuid4
-
-import psycopg
 import pytest
 from sqlalchemy import event, select
 
@@ -23,9 +20,7 @@ from jackpot.core.state import Config
 from jackpot.engine.journal import Journal
 from jackpot.store import tables
 from jackpot.store.checkpoints import write_checkpoint
-from jackpot.store.database import Database
 from jackpot.store.idempotency import look_up
-from jackpot.store.schema import migrate
 from jackpot.store.signed_notes import Signer
 from jackpot.store.trail_verification import verify
 from rules.jackpot_prizes import FixedFrom
@@ -37,17 +32,8 @@ OPEN = OpenRound(AT, DEALER, "t1")
 SIGNER = Signer.new("casino")
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
-def journal(request, tmp_path):
-    if request.param == "sqlite":
-        url = f"sqlite:///{tmp_path / 'store.db'}"
-    else:
-        server, name = request.getfixturevalue("postgres_url"), f"batches_{uuid4().hex}"
-        with psycopg.connect(server, autocommit=True) as connection:
-            connection.execute(f"CREATE DATABASE {name}")
-        url = server.replace("/postgres", f"/{name}")
-    database = Database(url)
-    migrate(database)
+@pytest.fixture
+def journal(database):
     opened = Journal.open(database, "main", "test")
     opened.execute(
         [
@@ -55,8 +41,7 @@ def journal(request, tmp_path):
             LinkTable(AT, MANAGER, "t1", 7),
         ]
     )
-    yield opened
-    database.close()
+    return opened
 
 
 def wager(number):
@@ -108,7 +93,7 @@ def test_a_command_id_reused_after_the_next_round_opens_is_refused_in_one_batch(
 
 
 @pytest.mark.parametrize("kind", ["wagers", "commands"])
-@pytest.mark.parametrize("journal", ["sqlite"], indirect=True)
+@pytest.mark.parametrize("database", ["sqlite"], indirect=True)
 def test_ids_of_past_rounds_are_looked_up_by_an_index_and_never_by_a_scan(journal, kind):
     """SQLite explains its query plan; a scan of the chain would take longer with every round."""
     database, statements = journal.lease.database, []

@@ -1,9 +1,7 @@
 """The site writer: ids of commands act once for ever, old trails stay as they were, other writers are noticed."""
 
 import threading
-from uuid import uuid4
 
-import psycopg
 import pytest
 from sqlalchemy import select
 
@@ -16,10 +14,8 @@ from jackpot.engine.site_writer import MAX_WAITING, SiteWriter
 from jackpot.engine.writer import TooBusyError
 from jackpot.store import tables
 from jackpot.store.checkpoints import write_checkpoint
-from jackpot.store.database import Database
 from jackpot.store.errors import Fenced, Unreachable
 from jackpot.store.hash_chain import SITE
-from jackpot.store.schema import migrate
 from jackpot.store.signed_notes import Signer
 from jackpot.store.state_tables import read_site, state_rows, write_states
 from jackpot.store.trail_verification import verify
@@ -28,21 +24,6 @@ AT, YEAR = "2026-11-15T09:30:00.000Z", "2027-11-15T09:30:00.000Z"
 MAX, MIA = Actor("max", Role.MANAGER), Actor("mia", Role.MANAGER)
 SIGNER = Signer.new("casino")
 LIMIT_SECONDS = 120
-
-
-@pytest.fixture(params=["sqlite", "postgresql"])
-def database(request, tmp_path):
-    if request.param == "sqlite":
-        url = f"sqlite:///{tmp_path / 'store.db'}"
-    else:
-        server, name = request.getfixturevalue("postgres_url"), f"site_{uuid4().hex}"
-        with psycopg.connect(server, autocommit=True) as connection:
-            connection.execute(f"CREATE DATABASE {name}")
-        url = server.replace("/postgres", f"/{name}")
-    made = Database(url)
-    migrate(made)
-    yield made
-    made.close()
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""A small floor for tests: one jackpot, some tables, and short words for what dealers and operators do."""
+"""A small floor for tests: one jackpot, some tables, and short methods for the acts of dealers and operators."""
 
 from jackpot.core.commands import (
     Actor,
@@ -36,6 +36,13 @@ ROYALS = [tuple(f"{rank}{suit}" for rank in "AKQJT") for suit in "shdc"]
 STRAIGHT_FLUSHES = [tuple(f"{rank}{suit}" for rank in "98765") for suit in "shdc"]
 FLUSH = ("Kh", "Jh", "4h", "3h", "2h")
 NOTHING = ("Kd", "Jc", "4s", "3s", "2s")
+OTHER_NOTHING = ("Qd", "Tc", "4d", "3c", "2c")
+FULL_HOUSE = ("6c", "6h", "6d", "5c", "5d")
+DEAD_MANS_HAND = ("As", "Ad", "8s", "8d", "2c")
+
+ALL_TO_JACKPOT = {"jackpot_bps": 10_000, "reserve_bps": 0}
+THIRDS = {"jackpot_bps": 6_667, "reserve_bps": 3_333}
+BOOMERANG = "canberra-poker-1997"
 
 
 def config(**changes):
@@ -52,17 +59,17 @@ def config(**changes):
 
 
 class Floor:
-    """The state after everything that was asked, and every event that came of it."""
+    """The state after all executed commands, and every event of them."""
 
     def __init__(
         self, jackpot=5_000_000, reserve=2_000_000, rules="canberra-poker-2016", tables=("t1", "t2"), **changes
     ):
         self.jackpot, self.events, self.ids = NEW, [], 0
-        self.ask(CreateJackpot(AT, MANAGER, "main", rules, config(**changes), "mia", jackpot, reserve))
+        self.execute(CreateJackpot(AT, MANAGER, "main", rules, config(**changes), "mia", jackpot, reserve))
         for table in tables:
-            self.ask(LinkTable(AT, MANAGER, table, 7))
+            self.execute(LinkTable(AT, MANAGER, table, 7))
 
-    def ask(self, command):
+    def execute(self, command):
         return self.decision(command).answer
 
     def decision(self, command):
@@ -75,7 +82,7 @@ class Floor:
 
     def refusal(self, command):
         try:
-            self.ask(command)
+            self.execute(command)
         except Refused as refused:
             return refused.code.value
         raise AssertionError(f"{command} was not refused")
@@ -84,11 +91,11 @@ class Floor:
         return self.jackpot.tables[table].number
 
     def open(self, table="t1"):
-        return self.ask(OpenRound(AT, DEALER, table))["round"]
+        return self.execute(OpenRound(AT, DEALER, table))["round"]
 
     def wager(self, *boxes, table="t1", amount=None):
         for box in boxes:
-            self.ask(self.wagered(box, table=table, amount=amount))
+            self.execute(self.wagered(box, table=table, amount=amount))
 
     def wagered(self, box, *, table="t1", amount=None, wager_id=None, ante=True, number=None, earlier=None):
         self.ids += 1
@@ -97,31 +104,31 @@ class Floor:
         return PlaceWager(AT, PAD, table, box, wager_id or f"w{self.ids}", played, cents, ante, earlier)
 
     def close(self, table="t1"):
-        return self.ask(CloseWagers(AT, DEALER, table, self.round(table)))
+        return self.execute(CloseWagers(AT, DEALER, table, self.round(table)))
 
     def fold(self, box, table="t1"):
-        return self.ask(Fold(AT, DEALER, table, self.round(table), box))
+        return self.execute(Fold(AT, DEALER, table, self.round(table), box))
 
     def declare(self, box, cards, table="t1", displayed=None):
-        return self.ask(Declare(AT, DEALER, table, self.round(table), box, tuple(cards), displayed))
+        return self.execute(Declare(AT, DEALER, table, self.round(table), box, tuple(cards), displayed))
 
     def settle(self, table="t1"):
-        return self.ask(Settle(AT, DEALER, table, self.round(table)))["payouts"]
+        return self.execute(Settle(AT, DEALER, table, self.round(table)))["payouts"]
 
     def confirm(self, table="t1"):
-        return self.ask(Confirm(AT, SUPERVISOR, table, self.round(table)))
+        return self.execute(Confirm(AT, SUPERVISOR, table, self.round(table)))
 
     def correct(self, hands, table="t1"):
-        return self.ask(Correct(AT, SUPERVISOR, table, self.round(table), hands, "misread"))["payouts"]
+        return self.execute(Correct(AT, SUPERVISOR, table, self.round(table), hands, "misread"))["payouts"]
 
     def void(self, table="t1", actor=SUPERVISOR):
-        return self.ask(VoidRound(AT, actor, table, self.round(table), "shoe jammed"))["returned_cents"]
+        return self.execute(VoidRound(AT, actor, table, self.round(table), "shoe jammed"))["returned_cents"]
 
     def void_hand(self, box, table="t1", actor=SUPERVISOR):
-        return self.ask(VoidHand(AT, actor, table, self.round(table), box, "misdeal"))["returned_cents"]
+        return self.execute(VoidHand(AT, actor, table, self.round(table), box, "misdeal"))["returned_cents"]
 
     def play(self, hands, table="t1", folded=()):
-        """A whole round: wagers of all boxes, declarations, settlement; says the payouts."""
+        """Play a whole round: wagers of all boxes, declarations, settlement; return the payouts."""
         self.open(table)
         self.wager(*hands, table=table)
         self.close(table)
@@ -133,13 +140,13 @@ class Floor:
         return self.settle(table)
 
     def propose(self, **changes):
-        return self.ask(ProposeConfig(AT, MANAGER, config(**changes), "season"))["proposal"]
+        return self.execute(ProposeConfig(AT, MANAGER, config(**changes), "season"))["proposal"]
 
     def adjust(self, source, target, cents, actor=MANAGER):
-        return self.ask(ProposeAdjustment(AT, actor, Account(source), Account(target), cents, "count"))["proposal"]
+        return self.execute(ProposeAdjustment(AT, actor, Account(source), Account(target), cents, "count"))["proposal"]
 
     def approve(self, proposal, actor=OTHER_MANAGER):
-        return self.ask(Approve(AT, actor, proposal))
+        return self.execute(Approve(AT, actor, proposal))
 
     def holds(self, account):
         return self.jackpot.balances[Account(account)]
@@ -147,3 +154,15 @@ class Floor:
     @property
     def pools(self):
         return self.holds("jackpot"), self.holds("reserve")
+
+
+def amounts(payouts):
+    return {payout["box"]: payout["amount_cents"] for payout in payouts}
+
+
+def phase(floor, table="t1"):
+    return floor.jackpot.tables[table].phase
+
+
+def correction(hands, reason="misread"):
+    return Correct(AT, SUPERVISOR, "t1", 1, hands, reason)

@@ -24,7 +24,7 @@ from sqlalchemy import select
 
 from jackpot.store import tables
 from jackpot.store.database import Database
-from jackpot.store.event_rows import event_of
+from jackpot.store.event_rows import event_from_row
 from jackpot.store.signed_notes import Signer
 from tests.support.fork_server import forking
 
@@ -328,7 +328,7 @@ class Site:
     def events(self, chain="main"):
         """Every event of a chain, the oldest first."""
         query = select(tables.events).where(tables.events.c.chain == chain).order_by(tables.events.c.seq)
-        return [event_of(row) for row in self.rows(query)]
+        return [event_from_row(row) for row in self.rows(query)]
 
     def rows(self, query):
         """What the site's database answers."""

@@ -1,4 +1,4 @@
-"""A real PostgreSQL server for the tests: made in a temporary folder, started, and stopped when they end."""
+"""A real PostgreSQL server for the tests, in a temporary folder, and databases on it."""
 
 import os
 import shutil
@@ -7,6 +7,11 @@ import subprocess
 import tempfile
 from contextlib import contextmanager
 from pathlib import Path
+from uuid import uuid4
+
+import psycopg
+
+from jackpot.store.database import Database
 
 
 def _program(name):
@@ -19,7 +24,7 @@ def _program(name):
 
 
 def _run(*command):
-    """As root PostgreSQL refuses to start, so it runs as the user its package made."""
+    """Run a command, as the user postgres if we are root, because PostgreSQL refuses to run as root."""
     as_user = ["setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups"] if os.geteuid() == 0 else []
     subprocess.run([*as_user, *command], check=True, capture_output=True, cwd="/")
 
@@ -31,7 +36,7 @@ def _free_port():
 
 
 class Server:
-    """A server on a port of its own, which can be stopped and started again."""
+    """A server on its own port, which can be stopped and started again."""
 
     def __init__(self, folder):
         self._folder, self._data, self._port = folder, folder / "data", _free_port()
@@ -51,7 +56,7 @@ class Server:
 
 @contextmanager
 def restartable():
-    """A running server that lives as long as the context, unless it is stopped before."""
+    """Yield a running server; stop it at the end."""
     folder = Path(tempfile.mkdtemp(prefix="jackpot-postgres-"))
     try:
         if os.geteuid() == 0:
@@ -69,6 +74,21 @@ def restartable():
 
 @contextmanager
 def server():
-    """The address of a server that lives as long as the context."""
+    """Yield the address of a running server; stop it at the end."""
     with restartable() as made:
         yield made.url
+
+
+def new_postgres_database(server_url, *options):
+    """Create an empty database on a server and return its address."""
+    name = f"test_{uuid4().hex}"
+    with psycopg.connect(server_url, autocommit=True) as connection:
+        connection.execute(" ".join([f"CREATE DATABASE {name}", *options]))
+    return f"{server_url.rpartition('/')[0]}/{name}"
+
+
+def empty_database(kind, folder, request):
+    """Return an empty database: "sqlite" in the folder, or "postgresql" on the session's server."""
+    if kind == "sqlite":
+        return Database(f"sqlite:///{folder / uuid4().hex}.db")
+    return Database(new_postgres_database(request.getfixturevalue("postgres_url")))
