@@ -1,4 +1,4 @@
-"""The wire protocol's rules, as the core keeps them: reasons, errors, verdicts, phases, repeats and suspension."""
+"""The rules of the wire protocol in the core: reasons, errors, verdicts, phases, repeats and suspension."""
 
 import json
 from itertools import combinations
@@ -47,7 +47,7 @@ FULL_HOUSE = ("6s", "6h", "6d", "5c", "5d")
 STRAIGHT = ("9c", "8d", "7h", "6c", "5s")
 ACCEPTED = {"verdict": "accepted", "reason": None}
 
-# Wagers: every reason, in the protocol's order. `malformed` is found before the core is asked.
+# Wagers: every reason, in the protocol's order. The shell checks `malformed` before the core.
 
 REASONS = (
     "unknown_box",
@@ -66,7 +66,7 @@ PAIRS_OF_REASONS = [pair for pair in combinations(REASONS, 2) if pair not in CAN
 
 
 def wager_with(*faults):
-    """A floor, and a wager on its table t1 with exactly these faults."""
+    """Return a floor, and a wager on its table t1 with exactly these faults."""
     floor = Floor(tables=("t1",))
     floor.open()
     if "box_already_wagered" in faults:
@@ -76,7 +76,7 @@ def wager_with(*faults):
     if "no_open_round" in faults:
         floor.settle()
     if "tournament" in faults:
-        floor.ask(SetMode(AT, MANAGER, "t1", True, True))
+        floor.execute(SetMode(AT, MANAGER, "t1", True, True))
     if "table_suspended" in faults:
         suspend(floor)
     box = 8 if "unknown_box" in faults else 1
@@ -91,7 +91,7 @@ def wager_with(*faults):
 
 
 def suspend(floor, table="t1", cause="dealer_report"):
-    floor.ask(ReportMalfunction(AT, DEALER, table, "pad 3", "dark", cause))
+    floor.execute(ReportMalfunction(AT, DEALER, table, "pad 3", "dark", cause))
 
 
 def phase(floor, table="t1"):
@@ -103,28 +103,28 @@ def test_the_reasons_are_those_of_the_protocol_in_its_order():
 
 
 def test_a_wager_without_fault_is_accepted():
-    floor, asked = wager_with()
-    assert floor.ask(asked) == ACCEPTED
+    floor, command = wager_with()
+    assert floor.execute(command) == ACCEPTED
 
 
 @pytest.mark.parametrize("reason", REASONS)
 def test_a_wager_is_rejected_with_its_reason_and_nothing_changes(reason):
-    floor, asked = wager_with(reason)
+    floor, command = wager_with(reason)
     before = floor.jackpot
-    assert floor.refusal(asked) == reason
+    assert floor.refusal(command) == reason
     assert floor.jackpot == before
 
 
 @pytest.mark.parametrize(("first", "second"), PAIRS_OF_REASONS, ids=lambda reason: reason)
 def test_of_two_reasons_the_first_listed_is_given(first, second):
-    floor, asked = wager_with(first, second)
-    assert floor.refusal(asked) == first
+    floor, command = wager_with(first, second)
+    assert floor.refusal(command) == first
 
 
 @pytest.mark.parametrize("since", range(len(REASONS)), ids=lambda since: REASONS[since])
 def test_of_all_reasons_from_one_on_that_one_is_given(since):
-    floor, asked = wager_with(*REASONS[since:])
-    assert floor.refusal(asked) == REASONS[since]
+    floor, command = wager_with(*REASONS[since:])
+    assert floor.refusal(command) == REASONS[since]
 
 
 @pytest.mark.parametrize("box", [0, -1, 8, 1_000])
@@ -137,7 +137,7 @@ def test_a_box_the_table_does_not_have_is_unknown(box):
 def test_the_first_and_the_last_box_are_known():
     floor = Floor()
     floor.open()
-    assert floor.ask(floor.wagered(1)) == floor.ask(floor.wagered(7)) == ACCEPTED
+    assert floor.execute(floor.wagered(1)) == floor.execute(floor.wagered(7)) == ACCEPTED
 
 
 def test_a_wager_at_a_table_of_no_jackpot_is_rejected():
@@ -198,24 +198,24 @@ def test_a_box_wagers_once_a_round_and_again_in_the_next():
 def test_a_repeat_of_an_accepted_wager_is_accepted_again_and_posted_once():
     floor = Floor()
     floor.open()
-    asked = floor.wagered(3)
-    assert floor.ask(asked) == ACCEPTED
+    command = floor.wagered(3)
+    assert floor.execute(command) == ACCEPTED
     pools, events = floor.pools, len(floor.events)
-    assert floor.ask(asked) == ACCEPTED
+    assert floor.execute(command) == ACCEPTED
     assert (floor.pools, len(floor.events)) == (pools, events)
 
 
 @pytest.mark.parametrize("since", ["suspended", "restricted", "closed", "pending", "ended", "next round"])
-def test_a_repeat_is_accepted_again_whatever_has_happened_since(since):
+def test_a_repeat_is_accepted_again_after_any_later_event(since):
     floor = Floor()
     floor.open()
-    asked = floor.wagered(3)
-    floor.ask(asked)
+    command = floor.wagered(3)
+    floor.execute(command)
     earlier = floor.jackpot.tables["t1"].round.standing(3)
     if since == "suspended":
         suspend(floor)
     elif since == "restricted":
-        floor.ask(SetMode(AT, MANAGER, "t1", True, True))
+        floor.execute(SetMode(AT, MANAGER, "t1", True, True))
     else:
         floor.close()
         floor.declare(3, STRAIGHT_FLUSHES[0] if since == "pending" else NOTHING)
@@ -223,19 +223,19 @@ def test_a_repeat_is_accepted_again_whatever_has_happened_since(since):
         floor.settle()
     if since == "next round":
         floor.open()
-        asked = asked._replace(earlier=earlier)
-    decision = decide(floor.jackpot, asked)
+        command = command._replace(earlier=earlier)
+    decision = decide(floor.jackpot, command)
     assert (decision.events, decision.answer) == ((), ACCEPTED)
 
 
-def test_what_the_store_knows_of_past_rounds_answers_for_ever():
+def test_wagers_of_past_rounds_are_answered_from_the_store_for_ever():
     floor = Floor()
     earlier = Wager(3, "w-old", 451, 100, 70, 30)
-    asked = floor.wagered(3, wager_id="w-old", number=451, amount=100, earlier=earlier)
-    assert decide(floor.jackpot, asked) == ((), ACCEPTED)
+    command = floor.wagered(3, wager_id="w-old", number=451, amount=100, earlier=earlier)
+    assert decide(floor.jackpot, command) == ((), ACCEPTED)
     returned = earlier._replace(status=WagerStatus.RETURNED, reason="shoe jammed")
-    asked = asked._replace(earlier=returned)
-    assert decide(floor.jackpot, asked) == ((), {"verdict": "returned", "reason": "shoe jammed"})
+    command = command._replace(earlier=returned)
+    assert decide(floor.jackpot, command) == ((), {"verdict": "returned", "reason": "shoe jammed"})
 
 
 @pytest.mark.parametrize("status", list(WagerStatus))
@@ -244,7 +244,7 @@ def test_what_the_store_knows_of_past_rounds_answers_for_ever():
 def test_an_id_once_accepted_with_another_round_amount_or_ante_is_reused(place, other, status):
     floor = Floor()
     floor.open()
-    floor.ask(floor.wagered(3, wager_id="w-1"))
+    floor.execute(floor.wagered(3, wager_id="w-1"))
     if status is WagerStatus.RETURNED:
         floor.void_hand(3)
     earlier = None
@@ -260,9 +260,9 @@ def test_an_id_once_accepted_with_another_round_amount_or_ante_is_reused(place, 
 def test_the_time_of_sending_is_not_content():
     floor = Floor()
     floor.open()
-    asked = floor.wagered(3)
-    floor.ask(asked)
-    assert floor.ask(asked._replace(at="2026-11-15T10:00:00.000Z")) == ACCEPTED
+    command = floor.wagered(3)
+    floor.execute(command)
+    assert floor.execute(command._replace(at="2026-11-15T10:00:00.000Z")) == ACCEPTED
 
 
 def test_a_wager_id_belongs_to_one_pad():
@@ -270,50 +270,50 @@ def test_a_wager_id_belongs_to_one_pad():
     for table in ("t1", "t2"):
         floor.open(table)
         for box in (3, 4):
-            floor.ask(floor.wagered(box, table=table, wager_id="same"))
+            floor.execute(floor.wagered(box, table=table, wager_id="same"))
     assert floor.holds("players") == -400
 
 
-def test_a_rejected_wager_is_judged_afresh():
+def test_a_rejected_wager_is_decided_anew():
     floor = Floor()
     floor.open()
-    asked = floor.wagered(3)
+    command = floor.wagered(3)
     suspend(floor)
-    assert floor.refusal(asked) == "table_suspended"
-    floor.ask(ResumeTable(AT, SUPERVISOR, "t1"))
-    assert floor.ask(asked) == ACCEPTED
+    assert floor.refusal(command) == "table_suspended"
+    floor.execute(ResumeTable(AT, SUPERVISOR, "t1"))
+    assert floor.execute(command) == ACCEPTED
 
 
 def test_a_rejected_id_may_come_again_with_other_content():
     floor = Floor()
     floor.open()
     assert floor.refusal(floor.wagered(3, wager_id="w-1", amount=500)) == "wrong_amount"
-    assert floor.ask(floor.wagered(3, wager_id="w-1")) == ACCEPTED
+    assert floor.execute(floor.wagered(3, wager_id="w-1")) == ACCEPTED
 
 
 def test_a_voided_wager_is_returned_with_the_reason_of_the_void():
     floor = Floor()
     floor.open()
     by_hand, with_round = floor.wagered(3), floor.wagered(4)
-    floor.ask(by_hand)
-    floor.ask(with_round)
+    floor.execute(by_hand)
+    floor.execute(with_round)
     floor.void_hand(3)
     floor.void()
-    assert floor.ask(by_hand) == {"verdict": "returned", "reason": "misdeal"}
-    assert floor.ask(with_round) == {"verdict": "returned", "reason": "shoe jammed"}
+    assert floor.execute(by_hand) == {"verdict": "returned", "reason": "misdeal"}
+    assert floor.execute(with_round) == {"verdict": "returned", "reason": "shoe jammed"}
 
 
 def test_a_voided_box_may_wager_again_while_the_round_is_open_with_a_new_id():
     floor = Floor()
     floor.open()
     first = floor.wagered(3)
-    floor.ask(first)
+    floor.execute(first)
     floor.void_hand(3)
-    assert floor.ask(first)["verdict"] == "returned"
+    assert floor.execute(first)["verdict"] == "returned"
     assert floor.jackpot.tables["t1"].round.lit == []
-    assert floor.ask(floor.wagered(3)) == ACCEPTED
+    assert floor.execute(floor.wagered(3)) == ACCEPTED
     assert floor.jackpot.tables["t1"].round.lit == [3]
-    assert floor.ask(first)["verdict"] == "returned"
+    assert floor.execute(first)["verdict"] == "returned"
     assert floor.holds("players") == -100
 
 
@@ -329,13 +329,13 @@ def test_a_box_voided_after_the_close_may_not_wager_again():
 def test_a_new_id_at_a_lit_box_is_refused_though_the_old_one_is_accepted_again():
     floor = Floor()
     floor.open()
-    asked = floor.wagered(3)
-    floor.ask(asked)
+    command = floor.wagered(3)
+    floor.execute(command)
     assert floor.refusal(floor.wagered(3)) == "box_already_wagered"
-    assert floor.ask(asked) == ACCEPTED
+    assert floor.execute(command) == ACCEPTED
 
 
-# Dealer commands: every error, in the protocol's order. `malformed` is found before the core is asked.
+# Dealer commands: every error, in the protocol's order. The shell checks `malformed` before the core.
 
 ERRORS = (
     "command_id_reused",
@@ -375,7 +375,7 @@ GOOD_CARDS = ("Ad", "Qc", "9s", "7s", "2c")
 
 
 def dealt(kind, *, number=1, box=1, cards=GOOD_CARDS, actor=DEALER, table="t1"):
-    """A command of the dealer's, well formed."""
+    """Return a valid command of the dealer."""
     match kind:
         case "open_round":
             return OpenRound(AT, actor, table)
@@ -397,12 +397,12 @@ def dealt(kind, *, number=1, box=1, cards=GOOD_CARDS, actor=DEALER, table="t1"):
             return ReportMalfunction(AT, actor, table, "pad 3", "dark")
 
 
-def told(command, command_id="c-1", digest="content", earlier=None):
+def identified(command, command_id="c-1", digest="content", earlier=None):
     return Identified(command_id, digest, command, earlier)
 
 
 def prepared(kind, faults):
-    """A floor whose table t1 is where this command belongs, or where it goes wrong."""
+    """Return a floor whose table t1 is in the phase of this command, or in one with these faults."""
     floor = Floor(tables=("t1",))
     if kind != "open_round" or "wrong_phase" in faults:
         floor.open()
@@ -421,7 +421,7 @@ def prepared(kind, faults):
 
 
 def command_with(kind, *faults):
-    """A floor, and a command to its table t1 with exactly these faults."""
+    """Return a floor, and a command to its table t1 with exactly these faults."""
     cards = {
         (): GOOD_CARDS,
         ("wrong_cards",): GOOD_CARDS[:4],
@@ -435,7 +435,7 @@ def command_with(kind, *faults):
         cards=cards,
     )
     earlier = ("other content", "{}") if "command_id_reused" in faults else None
-    return prepared(kind, faults), told(command, earlier=earlier)
+    return prepared(kind, faults), identified(command, earlier=earlier)
 
 
 def test_the_errors_are_those_of_the_protocol_in_its_order():
@@ -444,22 +444,22 @@ def test_the_errors_are_those_of_the_protocol_in_its_order():
 
 @pytest.mark.parametrize("kind", CAN_GO_WRONG)
 def test_a_command_without_fault_is_carried_out(kind):
-    floor, asked = command_with(kind)
-    assert floor.ask(asked) is not None
+    floor, command = command_with(kind)
+    assert decide(floor.jackpot, command).events
 
 
 @pytest.mark.parametrize(("kind", "error"), SINGLE_ERRORS)
 def test_a_command_is_refused_with_its_error_and_nothing_changes(kind, error):
-    floor, asked = command_with(kind, error)
+    floor, command = command_with(kind, error)
     before = floor.jackpot
-    assert floor.refusal(asked) == error
+    assert floor.refusal(command) == error
     assert floor.jackpot == before
 
 
 @pytest.mark.parametrize(("kind", "first", "second"), PAIRS_OF_ERRORS)
 def test_of_two_errors_the_first_listed_is_given(kind, first, second):
-    floor, asked = command_with(kind, first, second)
-    assert floor.refusal(asked) == first
+    floor, command = command_with(kind, first, second)
+    assert floor.refusal(command) == first
 
 
 @pytest.mark.parametrize(
@@ -486,7 +486,7 @@ def test_cards_that_are_too_few_too_many_unknown_or_doubled_are_wrong(cards):
     assert floor.refusal(dealt("declare", cards=cards)) == "wrong_cards"
 
 
-def test_a_card_is_the_same_however_it_is_written():
+def test_a_card_is_the_same_in_every_notation():
     floor = Floor()
     floor.open()
     floor.wager(1, 2)
@@ -512,7 +512,7 @@ KINDS_AND_PHASES = [(kind, now) for kind in PHASES for now in Phase]
 
 
 def in_phase(now):
-    """A floor whose table t1 is at round 1 in this phase; idle: the round has ended. Box 1 has wagered."""
+    """Return a floor whose table t1 is at round 1 in this phase; idle: the round has ended. Box 1 has wagered."""
     floor = Floor()
     floor.open()
     floor.wager(1)
@@ -526,7 +526,7 @@ def in_phase(now):
 
 
 def outcome(floor, command):
-    """Carried out, or the error."""
+    """Return "carried out", or the error."""
     try:
         decide(floor.jackpot, command)
     except Refused as refused:
@@ -581,7 +581,7 @@ def test_any_number_but_the_last_rounds_is_the_wrong_round(number, now, kind):
 
 
 @pytest.mark.parametrize("ending", ["settled", "confirmed", "corrected", "voided"])
-def test_a_command_for_the_last_ended_round_is_the_wrong_phase_however_it_ended(ending):
+def test_a_command_for_the_last_ended_round_is_the_wrong_phase_for_every_kind_of_end(ending):
     floor = in_phase(Phase.CLOSED if ending in ("settled", "voided") else Phase.PENDING)
     match ending:
         case "settled":
@@ -616,7 +616,7 @@ def test_rounds_count_per_table_and_are_never_reused():
 def test_a_command_to_a_table_of_no_jackpot_is_refused():
     for kind in PHASES:
         assert outcome(Floor(), dealt(kind, table="t9")) == "unknown_table"
-        assert outcome(Floor(), told(dealt(kind, table="t9"))) == "unknown_table"
+        assert outcome(Floor(), identified(dealt(kind, table="t9"))) == "unknown_table"
 
 
 def test_payouts_stay_until_the_next_round_opens():
@@ -632,79 +632,79 @@ def test_payouts_stay_until_the_next_round_opens():
 
 @pytest.mark.parametrize("kind", PHASES)
 def test_a_repeat_of_a_carried_out_command_gets_the_same_answer_and_acts_once(kind):
-    floor, asked = command_with(kind)
-    answer = floor.ask(asked)
+    floor, command = command_with(kind)
+    answer = floor.execute(command)
     after = floor.jackpot
-    assert decide(floor.jackpot, asked) == ((), answer)
-    assert floor.ask(asked) == answer
+    assert decide(floor.jackpot, command) == ((), answer)
+    assert floor.execute(command) == answer
     assert floor.jackpot == after
 
 
 @pytest.mark.parametrize("kind", PHASES)
 def test_the_answer_of_a_past_round_comes_from_the_store(kind):
-    floor, asked = command_with(kind)
-    answer = floor.ask(asked)
+    floor, command = command_with(kind)
+    answer = floor.execute(command)
     marked = floor.events[-1].data["command"]
     assert (marked["id"], marked["digest"]) == ("c-1", "content")
     later = in_phase(Phase.IDLE)
     later.open()
-    asked = asked._replace(earlier=(marked["digest"], json.dumps(marked["answer"])))
-    assert decide(later.jackpot, asked) == ((), answer)
-    assert later.refusal(asked._replace(digest="other content")) == "command_id_reused"
+    command = command._replace(earlier=(marked["digest"], json.dumps(marked["answer"])))
+    assert decide(later.jackpot, command) == ((), answer)
+    assert later.refusal(command._replace(digest="other content")) == "command_id_reused"
 
 
 @pytest.mark.parametrize("kind", PHASES)
 def test_a_carried_out_id_with_other_content_is_reused(kind):
-    floor, asked = command_with(kind)
-    floor.ask(asked)
-    assert floor.refusal(asked._replace(digest="other content")) == "command_id_reused"
+    floor, command = command_with(kind)
+    floor.execute(command)
+    assert floor.refusal(command._replace(digest="other content")) == "command_id_reused"
 
 
 def test_an_id_is_remembered_from_the_opening_of_its_round_to_the_next_opening():
     floor = Floor()
     ids = {}
     for kind in ("open_round", "close_wagers", "settle"):
-        ids[kind] = told(dealt(kind), command_id=f"c-{kind}")
-        floor.ask(ids[kind])
-    for asked in ids.values():
-        assert decide(floor.jackpot, asked).events == ()
+        ids[kind] = identified(dealt(kind), command_id=f"c-{kind}")
+        floor.execute(ids[kind])
+    for command in ids.values():
+        assert decide(floor.jackpot, command).events == ()
 
 
 def test_the_table_itself_remembers_no_more_than_a_rounds_ids():
     floor = Floor()
     for number in range(1, 4):
         for kind in ("open_round", "close_wagers", "settle"):
-            floor.ask(told(dealt(kind, number=number), command_id=f"c-{number}-{kind}"))
-    floor.ask(told(dealt("open_round"), command_id="c-last"))
+            floor.execute(identified(dealt(kind, number=number), command_id=f"c-{number}-{kind}"))
+    floor.execute(identified(dealt("open_round"), command_id="c-last"))
     assert list(floor.jackpot.tables["t1"].commands) == ["c-last"]
 
 
-def test_a_refused_command_is_judged_afresh():
+def test_a_refused_command_is_decided_anew():
     floor = Floor()
-    asked = told(dealt("close_wagers"))
-    assert floor.refusal(asked) == "wrong_round"
+    command = identified(dealt("close_wagers"))
+    assert floor.refusal(command) == "wrong_round"
     floor.open()
-    assert floor.ask(asked) == {"lit": [], "unconfirmed": []}
+    assert floor.execute(command) == {"lit": [], "unconfirmed": []}
 
 
 def test_a_command_id_is_unique_per_table():
     floor = Floor()
-    assert floor.ask(told(dealt("open_round", table="t1"))) == {"round": 1}
-    assert floor.ask(told(dealt("open_round", table="t2"), digest="other content")) == {"round": 1}
+    assert floor.execute(identified(dealt("open_round", table="t1"))) == {"round": 1}
+    assert floor.execute(identified(dealt("open_round", table="t2"), digest="other content")) == {"round": 1}
     assert phase(floor, "t2") is Phase.OPEN
 
 
-def test_a_repeated_settlement_tells_the_payouts_as_they_were_told():
+def test_a_repeated_settlement_answers_the_same_payouts():
     floor = Floor()
     floor.open()
     floor.wager(7, 1)
     floor.close()
     floor.declare(7, STRAIGHT_FLUSHES[0])
     floor.declare(1, FLUSH)
-    asked = told(dealt("settle"))
-    first = floor.ask(asked)
+    command = identified(dealt("settle"))
+    first = floor.execute(command)
     floor.confirm()
-    assert floor.ask(asked) == first
+    assert floor.execute(command) == first
     assert json.loads(json.dumps(first)) == first
 
 
@@ -713,7 +713,7 @@ def test_a_repeated_settlement_tells_the_payouts_as_they_were_told():
 
 def test_open_round_answers_the_round():
     floor = Floor()
-    assert floor.ask(dealt("open_round")) == {"round": 1}
+    assert floor.execute(dealt("open_round")) == {"round": 1}
 
 
 def test_close_answers_the_lit_boxes_and_those_whose_pad_reports_a_dark_lamp():
@@ -721,7 +721,7 @@ def test_close_answers_the_lit_boxes_and_those_whose_pad_reports_a_dark_lamp():
     floor.open()
     floor.wager(5, 1, 3)
     floor.void_hand(3)
-    answer = floor.ask(CloseWagers(AT, DEALER, "t1", 1, dark=(7, 5, 3, 1)))
+    answer = floor.execute(CloseWagers(AT, DEALER, "t1", 1, dark=(7, 5, 3, 1)))
     assert answer == {"lit": [1, 5], "unconfirmed": [1, 5]}
 
 
@@ -729,7 +729,7 @@ def test_close_names_no_unconfirmed_box_without_a_standing_wager():
     floor = Floor()
     floor.open()
     floor.wager(2)
-    assert floor.ask(CloseWagers(AT, DEALER, "t1", 1, dark=(4,))) == {"lit": [2], "unconfirmed": []}
+    assert floor.execute(CloseWagers(AT, DEALER, "t1", 1, dark=(4,))) == {"lit": [2], "unconfirmed": []}
 
 
 def test_a_fold_drops_the_declaration_and_unfold_does_not_bring_it_back():
@@ -741,7 +741,7 @@ def test_a_fold_drops_the_declaration_and_unfold_does_not_bring_it_back():
     assert floor.fold(3) == {}
     assert floor.jackpot.tables["t1"].round.declared == {}
     assert floor.refusal(dealt("declare", box=3)) == "folded"
-    assert floor.ask(dealt("unfold", box=3)) == {}
+    assert floor.execute(dealt("unfold", box=3)) == {}
     assert floor.jackpot.tables["t1"].round.declared == {}
     assert floor.settle() == []
 
@@ -752,7 +752,7 @@ def test_a_box_may_be_declared_again_once_its_fold_is_taken_back():
     floor.wager(3)
     floor.close()
     floor.fold(3)
-    floor.ask(dealt("unfold", box=3))
+    floor.execute(dealt("unfold", box=3))
     assert floor.declare(3, FLUSH)["amount_cents"] == 10_000
 
 
@@ -795,7 +795,7 @@ def test_a_declaration_replaces_the_boxs_earlier_one_and_may_use_the_same_cards(
     ],
     ids=lambda value: value[0],
 )
-def test_declare_answers_the_hand_whether_it_qualifies_and_what_it_would_be_paid_now(cards, answer):
+def test_declare_answers_the_hand_its_qualification_and_its_present_prize(cards, answer):
     floor = Floor()
     floor.open()
     floor.wager(1)
@@ -804,7 +804,7 @@ def test_declare_answers_the_hand_whether_it_qualifies_and_what_it_would_be_paid
     assert list(floor.declare(1, cards)) == ["hand", "qualifies", "amount_cents"]
 
 
-def test_declare_answers_what_a_hand_would_be_paid_alone_though_another_box_has_the_same():
+def test_declare_answers_the_prize_of_a_hand_alone_though_another_box_has_the_same():
     floor = Floor()
     floor.open()
     floor.wager(1, 2)
@@ -813,7 +813,7 @@ def test_declare_answers_what_a_hand_would_be_paid_alone_though_another_box_has_
     assert floor.declare(2, ROYALS[1])["amount_cents"] == 5_000_140
 
 
-def test_declare_answers_the_floor_where_the_pool_gives_less():
+def test_declare_answers_the_minimum_if_the_pool_gives_less():
     floor = Floor(jackpot=0, reserve=0)
     floor.open()
     floor.wager(1)
@@ -856,7 +856,7 @@ def test_settle_cites_the_clause_of_each_single_prize():
     }
 
 
-def test_settle_answers_no_payouts_where_nobody_wins_and_the_round_ends():
+def test_settle_answers_no_payouts_without_a_winner_and_the_round_ends():
     floor = Floor()
     assert floor.play({3: NOTHING}) == []
     assert phase(floor) is Phase.IDLE
@@ -872,18 +872,18 @@ def test_a_prize_is_pending_if_the_approved_configuration_lists_its_hand_and_pai
     assert phase(floor) is (Phase.PENDING if confirm else Phase.IDLE)
 
 
-def test_voids_answer_what_was_returned():
+def test_voids_answer_the_returned_cents():
     floor = Floor()
     floor.open()
     floor.wager(1, 2, 3)
-    assert floor.ask(dealt("void_hand", box=2)) == {"returned_cents": 100}
-    assert floor.ask(dealt("void_round")) == {"returned_cents": 200}
+    assert floor.execute(dealt("void_hand", box=2)) == {"returned_cents": 100}
+    assert floor.execute(dealt("void_round")) == {"returned_cents": 200}
 
 
 def test_a_void_of_a_round_without_wagers_returns_nothing():
     floor = Floor()
     floor.open()
-    assert floor.ask(dealt("void_round")) == {"returned_cents": 0}
+    assert floor.execute(dealt("void_round")) == {"returned_cents": 0}
 
 
 def test_a_voided_box_has_no_wager():
@@ -920,7 +920,7 @@ def test_a_suspended_tables_round_is_closed_declared_settled_and_confirmed(cause
 
 def test_a_malfunction_is_answered_and_recorded_with_equipment_and_note():
     floor = Floor()
-    assert floor.ask(dealt("report_malfunction")) == {}
+    assert floor.execute(dealt("report_malfunction")) == {}
     event = floor.events[-1]
     assert event.type is EventType.TABLE_SUSPENDED
     assert {key: event.data[key] for key in ("cause", "equipment", "note")} == {
@@ -948,7 +948,7 @@ def test_a_suspended_table_that_is_resumed_takes_wagers_again():
     floor.open()
     suspend(floor)
     assert floor.refusal(floor.wagered(1)) == "table_suspended"
-    assert floor.ask(ResumeTable(AT, SUPERVISOR, "t1", "pad changed")) == {}
+    assert floor.execute(ResumeTable(AT, SUPERVISOR, "t1", "pad changed")) == {}
     assert floor.jackpot.tables["t1"].suspended is None
     floor.wager(1)
 
@@ -960,7 +960,7 @@ def test_a_table_that_is_not_suspended_cannot_be_resumed():
 @pytest.mark.parametrize(("tournament", "restricted"), [(True, False), (False, True), (False, False)])
 def test_a_tournament_table_takes_wagers_unless_its_conditions_restrict_them(tournament, restricted):
     floor = Floor()
-    floor.ask(SetMode(AT, MANAGER, "t1", tournament, restricted))
+    floor.execute(SetMode(AT, MANAGER, "t1", tournament, restricted))
     floor.open()
     floor.wager(1)
     assert floor.pools == (5_000_070, 2_000_030)
@@ -970,17 +970,17 @@ def test_a_restriction_holds_for_new_wagers_and_the_round_is_played_to_its_end()
     floor = Floor()
     floor.open()
     floor.wager(1)
-    floor.ask(SetMode(AT, OTHER_MANAGER, "t1", True, True))
+    floor.execute(SetMode(AT, OTHER_MANAGER, "t1", True, True))
     assert floor.refusal(floor.wagered(2)) == "tournament"
     floor.close()
     floor.declare(1, FLUSH)
     assert floor.settle()[0]["amount_cents"] == 10_000
-    assert floor.ask(dealt("open_round")) == {"round": 2}
+    assert floor.execute(dealt("open_round")) == {"round": 2}
     assert floor.refusal(floor.wagered(2)) == "tournament"
 
 
-def test_a_malfunction_seen_by_the_controller_suspends_as_one_told_by_the_dealer():
+def test_a_malfunction_detected_by_the_controller_suspends_like_one_reported_by_the_dealer():
     floor = Floor()
     floor.open()
-    floor.ask(ReportMalfunction(AT, CONTROLLER, "t1", "pad 3", "silent", "pad_offline"))
+    floor.execute(ReportMalfunction(AT, CONTROLLER, "t1", "pad 3", "silent", "pad_offline"))
     assert floor.refusal(floor.wagered(1)) == "table_suspended"

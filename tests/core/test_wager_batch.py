@@ -1,4 +1,4 @@
-"""A run of wagers ends as if each were decided by itself: the same events, answers, refusals and state."""
+"""A batch of wagers ends as if each were decided by itself: the same events, answers, refusals and state."""
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -12,15 +12,15 @@ from tests.support.core_floor import AT, DEALER, MANAGER, PAD, SUPERVISOR, Floor
 
 
 def a_floor(rules):
-    """Three tables: one plays, one has closed its wagers, one is suspended in its round; some wagers are there."""
+    """Return a state with three tables, open, closed and suspended, and some wagers."""
     floor = Floor(rules=rules, tables=("t1", "t2", "t3", "t4"))
     for table in ("t1", "t2", "t3"):
         floor.open(table)
         floor.wager(1, table=table)
-    floor.ask(CloseWagers(AT, DEALER, "t2", 1))
-    floor.ask(ReportMalfunction(AT, DEALER, "t3", "shoe", "jammed", "dealer_report"))
+    floor.execute(CloseWagers(AT, DEALER, "t2", 1))
+    floor.execute(ReportMalfunction(AT, DEALER, "t3", "shoe", "jammed", "dealer_report"))
     floor.wager(2)
-    floor.ask(VoidHand(AT, SUPERVISOR, "t1", 1, 2, "misdeal"))
+    floor.execute(VoidHand(AT, SUPERVISOR, "t1", 1, 2, "misdeal"))
     return floor.jackpot
 
 
@@ -39,9 +39,9 @@ wagers = st.builds(
 )
 
 
-def one_by_one(jackpot, asked):
+def one_by_one(jackpot, commands):
     ended = []
-    for wager in asked:
+    for wager in commands:
         try:
             decision = decide(jackpot, wager)
         except Refused as refused:
@@ -69,8 +69,8 @@ def in_a_batch(jackpot, commands):
 
 @settings(max_examples=300)
 @given(st.sampled_from(sorted(FLOORS)), st.lists(wagers, max_size=30))
-def test_a_run_ends_like_one_wager_after_the_other(rules, asked):
+def test_a_batch_ends_like_its_wagers_one_by_one(rules, commands):
     before = FLOORS[rules]
-    as_it_was = repr(before)
-    assert in_a_batch(before, asked) == one_by_one(before, asked)
-    assert repr(before) == as_it_was  # whoever holds the state it began with never sees a change
+    unchanged = repr(before)
+    assert in_a_batch(before, commands) == one_by_one(before, commands)
+    assert repr(before) == unchanged  # the state it started from is never changed
