@@ -1,7 +1,6 @@
-"""A database's connections: SQLite's log folded beside the writer, PostgreSQL's flights, and nobody kept waiting."""
+"""Connections: SQLite's checkpoints, PostgreSQL's pipelined transactions, and the timeout of the pool."""
 
 from contextlib import ExitStack
-from uuid import uuid4
 
 import psycopg
 import pytest
@@ -15,6 +14,7 @@ from jackpot.store.database import READERS, Database
 from jackpot.store.errors import Rejected, StoreError, Unreachable
 from jackpot.store.schema import migrate
 from jackpot.store.write_connection import HeadMove, HeadMovedError
+from tests.support.postgres import new_postgres_database
 
 
 def filled(database, rows):
@@ -24,7 +24,7 @@ def filled(database, rows):
             connection.exec_driver_sql("INSERT INTO t VALUES (?)", (str(n) * 500,))
 
 
-def test_what_is_folded_is_in_the_file_and_the_log_begins_anew(tmp_path):
+def test_a_checkpoint_moves_the_log_into_the_file_and_the_log_is_reused(tmp_path):
     file = tmp_path / "a.db"
     log = tmp_path / "a.db-wal"
     database = Database(f"sqlite:///{file}")
@@ -39,7 +39,7 @@ def test_what_is_folded_is_in_the_file_and_the_log_begins_anew(tmp_path):
     database.close()
 
 
-def test_a_reader_of_an_older_moment_is_not_disturbed_and_nothing_is_lost(tmp_path):
+def test_a_checkpoint_keeps_the_snapshot_of_an_older_reader(tmp_path):
     database = Database(f"sqlite:///{tmp_path / 'a.db'}")
     filled(database, 10)
     with database.reader() as connection:
@@ -53,13 +53,13 @@ def test_a_reader_of_an_older_moment_is_not_disturbed_and_nothing_is_lost(tmp_pa
     database.close()
 
 
-def test_whoever_finds_every_connection_taken_is_told_to_ask_again(tmp_path, monkeypatch):
-    monkeypatch.setattr(module, "FREE_SECONDS", 0.05)
+def test_a_reader_without_a_free_connection_gets_unreachable(tmp_path, monkeypatch):
+    monkeypatch.setattr(module, "POOL_TIMEOUT_SECONDS", 0.05)
     database = Database(f"sqlite:///{tmp_path / 'a.db'}")
     with ExitStack() as taken:
         for _ in range(READERS):
             taken.enter_context(database.reader())
-        with pytest.raises(Unreachable, match="every connection is busy"), database.reader():
+        with pytest.raises(Unreachable, match="no connection was free"), database.reader():
             pass
     with database.reader() as connection:
         assert connection.exec_driver_sql("SELECT 1").scalar_one() == 1
@@ -76,27 +76,24 @@ TEXTS = st.none() | st.text(st.characters(exclude_categories=["Cs"], exclude_cha
 
 
 @given(st.lists(TEXTS, min_size=1))
-def test_any_texts_are_written_so_that_postgresql_reads_the_same(server, texts):
-    assert server.execute("SELECT %s::text[]", [postgres_connection._written_texts(texts)]).fetchone()[0] == texts
+def test_postgresql_reads_any_text_array_unchanged(server, texts):
+    assert server.execute("SELECT %s::text[]", [postgres_connection._text_array(texts)]).fetchone()[0] == texts
 
 
 @given(st.lists(st.binary(), min_size=1))
-def test_any_bytes_are_written_so_that_postgresql_reads_the_same(server, values):
-    assert server.execute("SELECT %s::bytea[]", [postgres_connection._written_bytes(values)]).fetchone()[0] == values
+def test_postgresql_reads_any_bytes_array_unchanged(server, values):
+    assert server.execute("SELECT %s::bytea[]", [postgres_connection._bytes_array(values)]).fetchone()[0] == values
 
 
 @given(st.lists(st.none() | st.integers(-(2**63), 2**63 - 1), min_size=1))
-def test_any_numbers_are_written_so_that_postgresql_reads_the_same(server, values):
-    assert server.execute("SELECT %s::bigint[]", [postgres_connection._written_numbers(values)]).fetchone()[0] == values
+def test_postgresql_reads_any_number_array_unchanged(server, values):
+    assert server.execute("SELECT %s::bigint[]", [postgres_connection._number_array(values)]).fetchone()[0] == values
 
 
 @pytest.fixture
-def of_postgres(postgres_url):
-    """A database on the server with the schema and one chain, and how to look into it."""
-    name = f"flight_{uuid4().hex}"
-    with psycopg.connect(postgres_url, autocommit=True) as connection:
-        connection.execute(f"CREATE DATABASE {name}")
-    database = Database(postgres_url.replace("/postgres", f"/{name}"))
+def on_postgres(postgres_url):
+    """A PostgreSQL database with the schema and one chain."""
+    database = Database(new_postgres_database(postgres_url))
     migrate(database)
     with database.transaction() as connection:
         connection.execute(tables.chains.insert().values(("main", 0, b"x", 1, "o", 0)))
@@ -109,39 +106,39 @@ def states(database):
         return sorted(connection.execute(select(tables.states.c.part, tables.states.c.body)).all())
 
 
-def fly(database, seq, *inserts, changes=(), chain="main"):
-    """One transaction that begins by moving the chain on from this number."""
-    with database.write_connection() as line:
-        line.begin(HeadMove(chain, 1, seq, seq + 1, b"x"))
+def write(database, seq, *inserts, changes=(), chain="main"):
+    """Write one transaction whose fence moves the chain on from this number."""
+    with database.write_connection() as connection:
+        connection.begin(HeadMove(chain, 1, seq, seq + 1, b"x"))
         for table, row, *on_conflict in inserts:
-            line.insert(table, [row], *on_conflict)
+            connection.insert(table, [row], *on_conflict)
         for part, body in changes:
-            line.run("UPDATE states SET body = ? WHERE part = ?", (body, part))
-        line.commit()
+            connection.run("UPDATE states SET body = ? WHERE part = ?", (body, part))
+        connection.commit()
 
 
-def test_a_text_with_a_zero_is_refused_and_not_cut(of_postgres):
+def test_a_text_with_a_nul_is_refused_and_not_truncated(on_postgres):
     with pytest.raises(Rejected, match="NUL"):
-        fly(of_postgres, 0, (tables.states, ("main", "part", "before\0after")))
+        write(on_postgres, 0, (tables.states, ("main", "part", "before\0after")))
     with pytest.raises(Rejected, match="NUL"):
-        fly(of_postgres, 0, chain="ma\0in")
-    assert states(of_postgres) == []
+        write(on_postgres, 0, chain="ma\0in")
+    assert states(on_postgres) == []
 
 
-def test_a_flight_keeps_its_order_within_a_table_and_does_nothing_where_its_beginning_moves_nothing(of_postgres):
+def test_a_transaction_keeps_its_order_within_a_table_and_does_nothing_if_its_fence_fails(on_postgres):
     notice = tables.outbox, ("n0", "now", "main", "type", "{}")
     replaced = "ON CONFLICT (chain, part) DO UPDATE SET body = '3'"
     first = [(tables.states, ("main", part, "1")) for part in ("a", "b")]
-    fly(of_postgres, 0, *first, (tables.states, ("main", "b", "2"), replaced), notice, changes=[("a", "4")])
-    assert states(of_postgres) == [("a", "4"), ("b", "3")]
+    write(on_postgres, 0, *first, (tables.states, ("main", "b", "2"), replaced), notice, changes=[("a", "4")])
+    assert states(on_postgres) == [("a", "4"), ("b", "3")]
     another = tables.states, ("main", "c", "1")
     with pytest.raises(HeadMovedError):
-        fly(of_postgres, 7, another, notice)
+        write(on_postgres, 7, another, notice)
     with pytest.raises(Rejected):
-        fly(of_postgres, 1, another, notice)  # the notice is there already
-    assert states(of_postgres) == [("a", "4"), ("b", "3")]
-    fly(of_postgres, 1, another)
-    assert states(of_postgres) == [("a", "4"), ("b", "3"), ("c", "1")]
+        write(on_postgres, 1, another, notice)  # the notice exists already
+    assert states(on_postgres) == [("a", "4"), ("b", "3")]
+    write(on_postgres, 1, another)
+    assert states(on_postgres) == [("a", "4"), ("b", "3"), ("c", "1")]
 
 
 REFUSE_AT_COMMIT = """
@@ -151,11 +148,11 @@ FOR EACH ROW EXECUTE FUNCTION refuse()
 """
 
 
-def test_what_the_server_refuses_only_when_it_commits_is_not_taken_for_durable(of_postgres):
-    with of_postgres.transaction() as connection:
+def test_an_error_raised_only_by_the_commit_is_reported(on_postgres):
+    with on_postgres.transaction() as connection:
         connection.exec_driver_sql(REFUSE_AT_COMMIT)
     for _ in range(2):
         with pytest.raises(StoreError, match="not at the commit, either"):
-            fly(of_postgres, 0, (tables.states, ("main", "a", "1")))
-    assert states(of_postgres) == []
-    fly(of_postgres, 0, (tables.outbox, ("n0", "now", "main", "type", "{}")))
+            write(on_postgres, 0, (tables.states, ("main", "a", "1")))
+    assert states(on_postgres) == []
+    write(on_postgres, 0, (tables.outbox, ("n0", "now", "main", "type", "{}")))

@@ -1,8 +1,8 @@
-"""Any floor, played at once through the pure core and both databases: the three agree to the byte and to the cent.
+"""Any floor, played at the same time in the pure core and both databases: all three agree to the byte and to the cent.
 
-`Floor` asks random commands. `Model` is the core with a perfect memory, `Tables` says what the tables for queries must
-hold, `Cashier` counts the money by its own means, a `Shelf` is a real database with its journal. JACKPOT_LONG=1 plays
-ten times as many floors, and longer ones.
+`FloorMachine` sends random commands. `Model` is the core with all ids, `ExpectedTables` are the rows that the query
+tables must have, `MoneyCheck` computes the money independently, and a `StoredFloor` is a real database with its
+journal. JACKPOT_LONG=1 plays ten times as many floors, and longer ones.
 """
 
 import json
@@ -55,16 +55,17 @@ from jackpot.engine.journal import Journal
 from jackpot.store import tables
 from jackpot.store.database import Database
 from jackpot.store.errors import Fenced
-from jackpot.store.event_rows import event_of, linked
+from jackpot.store.event_rows import chained_row, event_from_row
 from jackpot.store.hash_chain import GENESIS, EventRow, canonical
 from jackpot.store.schema import migrate
 from jackpot.store.state_tables import read_jackpot
 from rules.jackpot_prizes import FixedFrom
+from tests.support.postgres import new_postgres_database
 
 LONG = os.environ.get("JACKPOT_LONG") == "1"
-EVENINGS = 200 if LONG else 25
-"""Of ten floors each: from the eleventh on Hypothesis mostly varies floors it has tried, and we want new ones."""
-PLAYED = settings(
+RUNS = 200 if LONG else 25
+"""Runs of ten floors each: after that Hypothesis mostly varies floors it has tried, and new ones find more."""
+RUN_SETTINGS = settings(
     max_examples=10,
     stateful_step_count=60 if LONG else 28,
     deadline=None,
@@ -77,9 +78,9 @@ BOXES = {"t1": 7, "t2": 3, "t3": 5}
 PAD, DEALER, AUDITOR = Actor("pad"), Actor("dealer"), Actor("ada", Role.AUDITOR)
 SUPERVISOR = Actor("sue", Role.SUPERVISOR)
 MANAGER, OTHER_MANAGER = Actor("max", Role.MANAGER), Actor("mia", Role.MANAGER)
-ANYBODY = (DEALER, SUPERVISOR, MANAGER, AUDITOR)
-MOSTLY_SUPERVISORS = (SUPERVISOR,) * 6 + ANYBODY
-MOSTLY_MANAGERS = (MANAGER, OTHER_MANAGER) * 4 + ANYBODY
+ANY_ACTOR = (DEALER, SUPERVISOR, MANAGER, AUDITOR)
+MOSTLY_SUPERVISORS = (SUPERVISOR,) * 6 + ANY_ACTOR
+MOSTLY_MANAGERS = (MANAGER, OTHER_MANAGER) * 4 + ANY_ACTOR
 
 RANKS, SUITS = "AKQJT98765432", "shdc"
 DECK = [rank + suit for suit in SUITS for rank in RANKS]
@@ -118,7 +119,7 @@ def some_config(r):
 
 
 def dealt(kind, free, taken):
-    """A hand of this kind from the free cards, or five of them where there is none; `taken` lie at other boxes."""
+    """Return a hand of this kind from the free cards, or any five if there is none; `taken` are at other boxes."""
     by_rank = {rank: [card for card in free if card[0] == rank] for rank in RANKS}
     match kind:
         case "royal":
@@ -144,17 +145,17 @@ def dealt(kind, free, taken):
     return tuple(next((h for h in wanted if possible or (len(h) == 5 and set(h) <= set(free))), free[:5]))
 
 
-# The core with a perfect memory.
+# The core with all ids.
 
 
 class Model:
-    """The pure core, the rows its events must become, and what the protocol says is remembered for ever."""
+    """The pure core, the expected rows of its events, and all ids."""
 
     def __init__(self, chain):
         self.chain, self.jackpot, self.rows, self.meters = chain, NEW, [], [0]
-        self.tables, self.cashier = Tables(), Cashier()
+        self.tables, self.money = ExpectedTables(), MoneyCheck()
 
-    def ask(self, command):
+    def execute(self, command):
         try:
             decision = decide(self.jackpot, self._remembering(command))
         except Refused as refused:
@@ -163,11 +164,11 @@ class Model:
             self._take(event)
         return decision
 
-    def wager(self, asked):
-        return self.tables.wagers.get((asked.table, asked.box, asked.wager_id))
+    def wager(self, command):
+        return self.tables.wagers.get((command.table, command.box, command.wager_id))
 
-    def command(self, asked):
-        return self.tables.commands.get((asked.command.table, asked.command_id))
+    def command(self, command):
+        return self.tables.commands.get((command.command.table, command.command_id))
 
     def _remembering(self, command):
         if type(command) is PlaceWager:
@@ -180,14 +181,14 @@ class Model:
     def _take(self, event):
         before, self.jackpot = self.jackpot, evolve(self.jackpot, event)
         head = self.rows[-1].hash if self.rows else GENESIS
-        self.rows.append(linked(self.chain, len(self.rows) + 1, head, event))
+        self.rows.append(chained_row(self.chain, len(self.rows) + 1, head, event))
         self.meters.append(self.jackpot.meter_cents)
         self.tables.take(len(self.rows), event, self.jackpot)
-        self.cashier.take(before, event, self.jackpot)
+        self.money.take(before, event, self.jackpot)
 
 
-class Tables:
-    """What the tables for queries must hold."""
+class ExpectedTables:
+    """The rows that the query tables must have."""
 
     def __init__(self):
         self.wagers, self.commands, self.rounds, self.payouts = {}, {}, {}, {}
@@ -228,11 +229,11 @@ class Tables:
                 self.payouts[seq, p.box] = (table.id, table.number, p.order, p.hand, p.amount_cents, p.status.value)
 
 
-# Money, counted by other means.
+# Money, computed independently.
 
 
 def nets(transfers):
-    """What each account gained, in all."""
+    """Return the net change of each account."""
     moved = Counter()
     for transfer in transfers:
         moved[transfer.source] -= transfer.amount_cents
@@ -245,7 +246,7 @@ def minus(one, other):
 
 
 def flows(transfers):
-    """What moved between each two accounts, in all; money that went back counts against it."""
+    """Return the net flow between each pair of accounts."""
     moved = Counter()
     for transfer in transfers:
         moved[transfer.source, transfer.target] += transfer.amount_cents
@@ -254,7 +255,7 @@ def flows(transfers):
 
 
 def leaving(moved):
-    """What each account must give up, before anything comes in."""
+    """Return the money that each account must give, before any comes in."""
     out = Counter()
     for (source, _), cents in moved.items():
         out[source] += max(0, cents)
@@ -262,7 +263,7 @@ def leaving(moved):
 
 
 def gained(moved):
-    """What each account gains of these flows."""
+    """Return the net change of each account by these flows."""
     gain = Counter()
     for (_, target), cents in moved.items():
         gain[target] += cents
@@ -270,7 +271,7 @@ def gained(moved):
 
 
 def helped(balances, change):
-    """The balances after a change: what the jackpot pool lacks, the reserve pays, then an advance (readings 11, 13)."""
+    """Return the balances after a change; the reserve, then an advance, cover a shortfall (readings 11, 13)."""
     after = {account: balances[account] + change.get(account, 0) for account in Account}
     for pool, helper in ((Account.JACKPOT, Account.RESERVE), (Account.RESERVE, Account.HOUSE_ADVANCE)):
         lacking = max(0, -after[pool])
@@ -279,8 +280,8 @@ def helped(balances, change):
     return after
 
 
-class Cashier:
-    """What every wager, prize, void and correction must have moved."""
+class MoneyCheck:
+    """The money that every wager, prize, void and correction must move."""
 
     def __init__(self):
         self.balances = Counter(dict.fromkeys(Account, 0))
@@ -298,7 +299,7 @@ class Cashier:
         self._count(after)
 
     def _count(self, after):
-        """The invariants of every moment."""
+        """Check the invariants after every event."""
         held = after.balances
         assert held == self.balances, "a balance is the sum of its transfers"
         assert sum(held.values()) == 0
@@ -367,29 +368,29 @@ class Cashier:
         assert -pooled == -expected
 
     def _round_corrected(self, before, event, after, moved):
-        """Settled anew as if the true hands had been declared at the lock; the difference is posted (reading 11)."""
-        anew = self._settled_anew(before, event, after)
-        assert [p._asdict() for p in after.tables[event.table].round.payouts] == anew.data["payouts"]
-        change = minus(nets(anew.transfers), self.settled[event.table])
+        """Settle again with the corrected hands on the pools as at the lock; the difference is posted (reading 11)."""
+        settled = self._settled_again(before, event, after)
+        assert [p._asdict() for p in after.tables[event.table].round.payouts] == settled.data["payouts"]
+        change = minus(nets(settled.transfers), self.settled[event.table])
         for account in ("players", "payable", "wagers", "house"):
             assert moved[account] == change[account]
-        assert moved["jackpot"] >= change["jackpot"], "the jackpot pool pays no more than the settlement says"
+        assert moved["jackpot"] >= change["jackpot"], "the jackpot pool pays no more than in the settlement"
         assert moved["house_advance"] <= change["house_advance"], "nor is more of an advance given back"
-        wanted = flows(anew.transfers)
+        wanted = flows(settled.transfers)
         wanted.subtract(self.flows[event.table])
         suffice = all(before.balances[pool] >= leaving(wanted)[pool] for pool in ("jackpot", "reserve"))
         if suffice and gained(self.flows[event.table]) == self.settled[event.table]:
             assert moved == Counter(change), "pools that suffice, and have not been helped, bear exactly the difference"
-        self.flows[event.table] = flows(anew.transfers)
+        self.flows[event.table] = flows(settled.transfers)
         self.settled[event.table].update(moved)
 
-    def _settled_anew(self, before, event, after):
-        """On the pools as at the lock, where wagers that were pooled since (1997) stay as they were split."""
+    def _settled_again(self, before, event, after):
+        """Settle on the pools as at the lock; wagers pooled since (1997) keep their split."""
         unlocked, corrected = self.unlocked[event.table], after.tables[event.table].round
         table = unlocked.tables[event.table]
         pooled = before.tables[event.table].round.pooled
-        truly = table._replace(round=table.round._replace(declared=corrected.declared, pooled=pooled))
-        state = unlocked._replace(split_totals=before.split_totals).with_table(truly)
+        corrected_table = table._replace(round=table.round._replace(declared=corrected.declared, pooled=pooled))
+        state = unlocked._replace(split_totals=before.split_totals).with_table(corrected_table)
         return decide(state, Settle(event.at, DEALER, event.table, event.round)).events[0]
 
     def _payouts_confirmed(self, before, event, after, moved):
@@ -421,7 +422,7 @@ class Cashier:
 # The real databases.
 
 
-class Shelf:
+class StoredFloor:
     """A real database with the journal of one chain."""
 
     def __init__(self, database, chain):
@@ -429,14 +430,14 @@ class Shelf:
         self.journal, self.read, self.replayed = Journal.open(database, chain, "first"), [], NEW
 
     def restart(self):
-        """The journal as another controller opens it; the one before may not write any more."""
+        """Open the journal as another controller; the one before may not write any more."""
         before = self.journal
         self.journal = Journal.open(self.database, self.chain, "next")
         with pytest.raises(Fenced):
             before.execute([ReportMalfunction("later", DEALER, "t1", "pad", "")])
 
     def check(self, model):
-        """What the database holds after a commit."""
+        """Check the rows after a commit."""
         assert self.journal.jackpot == model.jackpot
         if len(self.read) == len(model.rows):
             return
@@ -448,12 +449,12 @@ class Shelf:
         self.read += rows
         assert self.read == model.rows
         for row in rows:
-            self.replayed = evolve(self.replayed, event_of(row))
+            self.replayed = evolve(self.replayed, event_from_row(row))
         assert self.replayed == model.jackpot, "replaying the stored events gives the state"
         assert held == model.jackpot.balances
 
     def check_tables(self, model):
-        """Everything the database holds of this chain."""
+        """Check all rows of this chain."""
         with self.database.reader() as connection:
             assert read_jackpot(connection, self.chain) == model.jackpot
             assert self._all(connection, tables.chains, "seq", "head") == [(len(model.rows), model.rows[-1].hash)]
@@ -466,7 +467,7 @@ class Shelf:
         for seq, n, at, *transfer in sorted(found):
             assert (n, at) == (len(moved.setdefault(seq, [])), model.rows[seq - 1].at)
             moved[seq].append(Transfer(*transfer))
-        assert moved == {row.seq: list(event_of(row).transfers) for row in model.rows if row.transfers != "[]"}
+        assert moved == {row.seq: list(event_from_row(row).transfers) for row in model.rows if row.transfers != "[]"}
         contributed = {}
         for row in model.rows:
             if row.type == "wager_accepted":
@@ -497,8 +498,8 @@ class Shelf:
         return [tuple(row) for row in connection.execute(chosen)]
 
 
-def told(outcome):
-    """How an outcome is answered: the whole of it, as plain text."""
+def outcome_text(outcome):
+    """Return the whole outcome as plain text."""
     if isinstance(outcome, Refused):
         return "refused", outcome.code.value, outcome.message
     return "done", canonical(outcome.answer), outcome.events
@@ -508,7 +509,7 @@ def told(outcome):
 
 
 def act(*phases):
-    """A rule for when some table is in one of these phases. One number makes all its choices: floors differ widely."""
+    """Return a rule for tables in one of these phases; one number makes all its choices, so floors differ widely."""
 
     def made(method):
         def chosen(self, number):
@@ -520,14 +521,14 @@ def act(*phases):
     return made
 
 
-class Floor(RuleBasedStateMachine):
+class FloorMachine(RuleBasedStateMachine):
     """Linked tables, their devices and their operators."""
 
     def __init__(self, databases):
         super().__init__()
         chain = f"floor-{next(chain_numbers)}"
-        self.model, self.shelves = Model(chain), [Shelf(database, chain) for database in databases]
-        self.waiting, self.room, self.size, self.sound = [], 1, 1, True
+        self.model, self.stored_floors = Model(chain), [StoredFloor(database, chain) for database in databases]
+        self.waiting, self.capacity, self.size, self.sound = [], 1, 1, True
         self.ids, self.clock = count(1), count(1)
         self.pads, self.sent, self.seed = [], [], 0
 
@@ -536,9 +537,9 @@ class Floor(RuleBasedStateMachine):
         self.seed, r = seed, Random(seed)
         chosen = r.choice([RULES_2016, RULES_1997]), some_config(r), "mia", r.choice(POOLS), r.choice(POOLS)
         with self.batches_of(100):
-            self.ask(CreateJackpot(self.now, MANAGER, self.model.chain, *chosen))
+            self.execute(CreateJackpot(self.now, MANAGER, self.model.chain, *chosen))
             for table in ("t1", "t2", "t3")[: r.choice([2, 3])]:
-                self.ask(LinkTable(self.now, MANAGER, table, BOXES[table]))
+                self.execute(LinkTable(self.now, MANAGER, table, BOXES[table]))
 
     # Devices.
 
@@ -586,7 +587,7 @@ class Floor(RuleBasedStateMachine):
 
     @act(*Phase)
     def plays_a_round(self, r):
-        """From wherever the table stands to its hands, and then whatever may happen to them."""
+        """Play from the present phase to declared hands, and then any acts on them."""
         table = self.at(r, *Phase)
         with self.batches_of(r.choice(BATCHES)):
             self.play(r, table)
@@ -631,7 +632,7 @@ class Floor(RuleBasedStateMachine):
         self.dealer(r, ReportMalfunction(self.now, DEALER, self.at(r, *Phase), "pad 3", "dark", cause))
 
     @act(*Phase)
-    def somebody_acts_out_of_turn(self, r):
+    def an_actor_acts_out_of_turn(self, r):
         kind, table, box = r.choice(ACTS), r.choice(["t1", "t2", "t3", "t9"]), r.randint(0, 8)
         more = {
             Fold: (box,),
@@ -645,11 +646,11 @@ class Floor(RuleBasedStateMachine):
             LinkTable: (BOXES.get(table, 0),),
         }
         place = () if kind in NOT_OF_A_ROUND else (self.number(table) + r.choice([0, 0, 0, -1, 1]),)
-        asked = kind(self.now, r.choice(ANYBODY), table, *place, *more.get(kind, ()))
+        command = kind(self.now, r.choice(ANY_ACTOR), table, *place, *more.get(kind, ()))
         if kind in OF_OPERATORS:
-            self.ask(asked)
+            self.execute(command)
         else:
-            self.dealer(r, asked)
+            self.dealer(r, command)
 
     # Managers.
 
@@ -658,7 +659,7 @@ class Floor(RuleBasedStateMachine):
         config = some_config(r)._replace(version=r.randint(0, 3))
         if r.random() < 0.2:
             config = config._replace(jackpot_bps=config.jackpot_bps + 1)
-        self.ask(ProposeConfig(self.now, r.choice(MOSTLY_MANAGERS), config, "season"))
+        self.execute(ProposeConfig(self.now, r.choice(MOSTLY_MANAGERS), config, "season"))
         if r.random() < 0.5:
             self.approve(max(self.model.jackpot.proposals, default=0), OTHER_MANAGER)
 
@@ -668,7 +669,7 @@ class Floor(RuleBasedStateMachine):
         held, owed = self.model.jackpot.balances[source], -self.model.jackpot.balances[Account.HOUSE_ADVANCE]
         everything = min(held, owed if target is Account.HOUSE_ADVANCE else held)
         cents = r.choice([everything, everything + 1, everything // 2, 333, 2_000_000])
-        self.ask(ProposeAdjustment(self.now, r.choice(MOSTLY_MANAGERS), source, target, cents, "count", "t1", 1))
+        self.execute(ProposeAdjustment(self.now, r.choice(MOSTLY_MANAGERS), source, target, cents, "count", "t1", 1))
         if r.random() < 0.5:
             self.approve(max(self.model.jackpot.proposals, default=0), OTHER_MANAGER)
 
@@ -676,7 +677,7 @@ class Floor(RuleBasedStateMachine):
     def decides_on_a_proposal(self, r):
         number, actor = r.choice([*self.model.jackpot.proposals, 77]), r.choice(MOSTLY_MANAGERS)
         if r.random() < 0.3:
-            self.ask(Withdraw(self.now, actor, number, "no"))
+            self.execute(Withdraw(self.now, actor, number, "no"))
         else:
             self.approve(number, actor)
 
@@ -685,61 +686,61 @@ class Floor(RuleBasedStateMachine):
     @act(*Phase)
     def the_next_commands_come_in_one_batch(self, r):
         self.flush()
-        self.room = r.randint(2, 12)
+        self.capacity = r.randint(2, 12)
 
     @act(*Phase)
     def restarts(self, r):
         self.flush()
-        for shelf in self.shelves:
-            shelf.restart()
-            shelf.check(self.model)
+        for stored in self.stored_floors:
+            stored.restart()
+            stored.check(self.model)
 
     def teardown(self):
         if self.sound and self.model.rows:
             self.flush()
-            for shelf in self.shelves:
-                shelf.check_tables(self.model)
+            for stored in self.stored_floors:
+                stored.check_tables(self.model)
 
-    # How things are asked.
+    # Execution of commands.
 
     @property
     def now(self):
         ms = next(self.clock)
         return f"2026-11-15T09:{ms // 60_000:02}:{ms // 1000 % 60:02}.{ms % 1000:03}Z"
 
-    def ask(self, command):
-        """To the model at once; to the books when the batch is full."""
+    def execute(self, command):
+        """Execute a command in the model at once, in the journals when the batch is full."""
         note(str(command))
         self.sound = False
         known = self.model.command(command) if type(command) is Identified else None
-        outcome = self.model.ask(command)
+        outcome = self.model.execute(command)
         if known and known[0] == command.digest:
             assert (outcome.events, canonical(outcome.answer)) == ((), known[1]), "the same answer, and acts once"
         elif known:
             assert outcome.code == "command_id_reused"
         self.sound = True
         self.waiting.append((command, outcome))
-        if len(self.waiting) >= self.room:
+        if len(self.waiting) >= self.capacity:
             self.flush()
         return outcome
 
     def flush(self):
-        """The books carry out what waits, in one transaction each, and all agree."""
-        waiting, self.waiting, self.room = self.waiting, [], self.size
+        """Execute the waiting batch in each journal, in one transaction, and compare the outcomes."""
+        waiting, self.waiting, self.capacity = self.waiting, [], self.size
         if not waiting:
             return
         note(f"{len(waiting)} in one batch")
         self.sound = False
-        for shelf in self.shelves:
-            outcomes = shelf.journal.execute([command for command, _ in waiting])
-            assert [told(outcome) for outcome in outcomes] == [told(outcome) for _, outcome in waiting]
-            shelf.check(self.model)
+        for stored in self.stored_floors:
+            outcomes = stored.journal.execute([command for command, _ in waiting])
+            assert [outcome_text(outcome) for outcome in outcomes] == [outcome_text(outcome) for _, outcome in waiting]
+            stored.check(self.model)
         self.sound = True
 
     @contextmanager
     def batches_of(self, commands):
         self.flush()
-        self.size = self.room = commands
+        self.size = self.capacity = commands
         yield
         self.size = 1
         self.flush()
@@ -750,9 +751,9 @@ class Floor(RuleBasedStateMachine):
             digest = sha256(canonical((type(command).__name__, command[2:])).encode()).hexdigest()
             command = Identified(f"c{next(self.ids)}", digest, command)
             self.sent.append(command)
-        self.ask(command)
+        self.execute(command)
 
-    # Where things stand.
+    # Present state.
 
     def any(self, *phases):
         return any(table.phase in phases for table in self.model.jackpot.tables.values())
@@ -767,18 +768,18 @@ class Floor(RuleBasedStateMachine):
         return self.table(table).number
 
     def some_box(self, r, table):
-        """Mostly a box with a wager."""
+        """Return mostly a box with a wager."""
         played = self.table(table).round
         return r.choice(played.lit if played and played.lit and r.random() < 0.9 else [0, 1, 2, 7, 8])
 
-    # What is done.
+    # Acts.
 
     def play(self, r, table):
         kinds = r.choices(LIKELY, k=r.randint(1, 4))
         if self.table(table).suspended:
-            self.ask(ResumeTable(self.now, SUPERVISOR, table, "mended"))
+            self.execute(ResumeTable(self.now, SUPERVISOR, table, "mended"))
         if self.table(table).restricted:
-            self.ask(SetMode(self.now, MANAGER, table, tournament=True, restricted=False))
+            self.execute(SetMode(self.now, MANAGER, table, tournament=True, restricted=False))
         if self.table(table).phase is Phase.IDLE:
             self.dealer(r, OpenRound(self.now, DEALER, table))
         if self.table(table).phase is Phase.OPEN:
@@ -794,7 +795,7 @@ class Floor(RuleBasedStateMachine):
         self.dealer(r, Settle(self.now, DEALER, table, self.number(table)))
 
     def confirm(self, r, table, actor=SUPERVISOR):
-        self.ask(Confirm(self.now, actor, table, self.number(table)))
+        self.execute(Confirm(self.now, actor, table, self.number(table)))
 
     def correct(self, r, table, actor=SUPERVISOR, reason="misread"):
         played = self.table(table).round
@@ -803,13 +804,13 @@ class Floor(RuleBasedStateMachine):
         for box in r.sample(declared, r.randint(1, min(3, len(declared)))):
             kind = r.choice([None, None, *PRIZES, "any", r.choice(MISTAKES)])
             true_hands[box] = None if kind is None else self.hand(r, table, box, kind, true_hands)
-        self.ask(Correct(self.now, actor, table, self.number(table), true_hands, reason))
+        self.execute(Correct(self.now, actor, table, self.number(table), true_hands, reason))
 
     def void(self, r, table, actor=SUPERVISOR):
         self.dealer(r, VoidRound(self.now, actor, table, self.number(table), "shoe jammed"))
 
     def another_table_wins(self, r, table):
-        """Then the pools are not what they were at the lock."""
+        """Win at another table, so that the pools differ from those at the lock."""
         other = r.choice(sorted({*self.model.jackpot.tables} - {table}))
         self.play(r, other)
         self.settle(r, other)
@@ -817,7 +818,7 @@ class Floor(RuleBasedStateMachine):
 
     def approve(self, number, actor):
         proposal = self.model.jackpot.proposals.get(number)
-        outcome = self.ask(Approve(self.now, actor, number))
+        outcome = self.execute(Approve(self.now, actor, number))
         if proposal and proposal.by == actor.name:
             assert outcome.code == "same_person"
 
@@ -825,10 +826,10 @@ class Floor(RuleBasedStateMachine):
         if self.sent:
             sent = r.choice(self.sent[-3:] + self.sent)
             sent = sent._replace(command=sent.command._replace(at=self.now))
-            self.ask(sent._replace(digest="other") if r.random() < 0.2 else sent)
+            self.execute(sent._replace(digest="other") if r.random() < 0.2 else sent)
 
     def repeat_a_wager(self, r, table=None):
-        """Also of rounds long past, and with other content."""
+        """Repeat wagers, also of past rounds and with other content."""
         if not self.pads:
             return
         sent = r.choice(self.pads[-3:] + self.pads)._replace(at=self.now)
@@ -854,34 +855,34 @@ class Floor(RuleBasedStateMachine):
         }
         self.place(flawed.get(flaw, good))
 
-    def place(self, asked):
-        expected = self.verdict(asked)
-        outcome = self.ask(asked)
-        self.pads.append(asked)
+    def place(self, command):
+        expected = self.verdict(command)
+        outcome = self.execute(command)
+        self.pads.append(command)
         assert (outcome.code if isinstance(outcome, Refused) else outcome.answer["verdict"]) == expected
 
-    def verdict(self, asked):
-        """The first that applies, in the order of the protocol."""
-        table, known = self.table(asked.table), self.model.wager(asked)
-        same = known and known.round == asked.round and known.amount_cents == asked.amount_cents and asked.ante
+    def verdict(self, command):
+        """Return the first reason that applies, in the order of the protocol."""
+        table, known = self.table(command.table), self.model.wager(command)
+        same = known and known.round == command.round and known.amount_cents == command.amount_cents and command.ante
         ladder = (
-            ("unknown_box", not 1 <= asked.box <= table.boxes),
+            ("unknown_box", not 1 <= command.box <= table.boxes),
             ("wager_id_reused", known and not same),
             ("returned", known and known.status == "returned"),
             ("accepted", known),
             ("table_suspended", table.suspended),
             ("tournament", table.tournament and table.restricted),
             ("no_open_round", table.phase == "idle"),
-            ("stale_round", asked.round != table.number),
+            ("stale_round", command.round != table.number),
             ("wagers_closed", table.phase != "open"),
-            ("no_ante", not asked.ante),
-            ("wrong_amount", asked.amount_cents != self.config_of(asked.table).wager_cents),
-            ("box_already_wagered", table.round and asked.box in table.round.lit),
+            ("no_ante", not command.ante),
+            ("wrong_amount", command.amount_cents != self.config_of(command.table).wager_cents),
+            ("box_already_wagered", table.round and command.box in table.round.lit),
         )
         return next((verdict for verdict, applies in ladder if applies), "accepted")
 
     def config_of(self, table):
-        """The configuration of the table's round, or of the next one."""
+        """Return the configuration of the table's round, or of the next one."""
         jackpot, played = self.model.jackpot, self.table(table).round
         return jackpot.configs[played.config_version] if played else jackpot.config
 
@@ -893,11 +894,11 @@ class Floor(RuleBasedStateMachine):
         self.dealer(r, Declare(self.now, DEALER, table, self.number(table), box, cards, displayed))
 
     def hand(self, r, table, box, kind, beside=None):
-        """From the one deck of this table and round, beside the hands of the other boxes."""
+        """Return a hand from the deck of this table and round, without the cards of the other boxes."""
         played = self.table(table).round
-        lying = {other: told.cards for other, told in played.declared.items()} if played else {}
-        lying |= beside or {}
-        taken = {card.replace("10", "T") for other, cards in lying.items() if other != box for card in cards or ()}
+        others = {other: hand.cards for other, hand in played.declared.items()} if played else {}
+        others |= beside or {}
+        taken = {card.replace("10", "T") for other, cards in others.items() if other != box for card in cards or ()}
         deck = list(DECK)
         Random(f"{self.seed} {table} {self.number(table)}").shuffle(deck)
         cards = dealt(kind, [card for card in deck if card not in taken], taken)
@@ -906,12 +907,12 @@ class Floor(RuleBasedStateMachine):
 
 @pytest.fixture(scope="module")
 def databases(postgres_url, tmp_path_factory):
-    """A migrated database of each kind; every run has a chain of its own in them."""
+    """A migrated database of each kind; every run has its own chain in them."""
+    url = new_postgres_database(postgres_url)
     with psycopg.connect(postgres_url, autocommit=True) as connection:
-        connection.execute("CREATE DATABASE floors")
-        connection.execute("ALTER DATABASE floors SET synchronous_commit = off")
+        connection.execute(f"ALTER DATABASE {url.rpartition('/')[2]} SET synchronous_commit = off")
     sqlite = Database(f"sqlite:///{tmp_path_factory.mktemp('floors') / 'floors.db'}")
-    both = sqlite, Database(postgres_url.removesuffix("postgres") + "floors")
+    both = sqlite, Database(url)
     for database in both:
         migrate(database)
     yield both
@@ -919,6 +920,6 @@ def databases(postgres_url, tmp_path_factory):
         database.close()
 
 
-@pytest.mark.parametrize("evening", range(1, EVENINGS + 1))
-def test_any_floor_ends_the_same_in_the_core_and_in_both_databases(databases, evening):
-    run_state_machine_as_test(lambda: Floor(databases), settings=PLAYED)
+@pytest.mark.parametrize("run", range(1, RUNS + 1))
+def test_any_floor_ends_equally_in_the_core_and_in_both_databases(databases, run):
+    run_state_machine_as_test(lambda: FloorMachine(databases), settings=RUN_SETTINGS)

@@ -1,11 +1,9 @@
-"""A store of any earlier version is brought to head with all it holds; on both databases."""
+"""A store of any earlier version is migrated to head with all its rows, on both databases."""
 
 import importlib
 from contextlib import contextmanager
 from pathlib import Path
-from uuid import uuid4
 
-import psycopg
 import pytest
 from alembic import command
 from alembic.config import Config as AlembicConfig
@@ -18,34 +16,27 @@ from jackpot.core.state import Config
 from jackpot.engine.journal import Journal
 from jackpot.store import schema, tables
 from jackpot.store.checkpoints import write_checkpoint
-from jackpot.store.database import Database
 from jackpot.store.errors import StoreError
 from jackpot.store.signed_notes import Signer
 from jackpot.store.trail_verification import verify
 from rules.jackpot_prizes import FixedFrom
+from tests.support.postgres import empty_database
 
 AT = "2026-11-15T09:30:00.000Z"
 MANAGER, DEALER, PAD = Actor("max", Role.MANAGER), Actor("dealer"), Actor("pad")
 CONFIG = Config(1, 200, 7_000, 3_000, 0, FixedFrom.RESERVE, ())
 SIGNER = Signer.new("casino")
-STEPS = Path(migrations.__file__).parent
-EARLIER = sorted(step.name[:4] for step in (STEPS / "versions").glob("0*.py"))[:-1]
+FOLDER = Path(migrations.__file__).parent
+EARLIER = sorted(file.name[:4] for file in (FOLDER / "versions").glob("0*.py"))[:-1]
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
 def new_database(request, tmp_path):
-    """Makes empty databases of one kind."""
+    """Make empty databases of one kind, and close them."""
     made = []
 
     def make():
-        name = f"migrations_{uuid4().hex}"
-        url = f"sqlite:///{tmp_path / name}"
-        if request.param == "postgresql":
-            server = request.getfixturevalue("postgres_url")
-            with psycopg.connect(server, autocommit=True) as connection:
-                connection.execute(f"CREATE DATABASE {name}")
-            url = server.replace("/postgres", f"/{name}")
-        made.append(Database(url))
+        made.append(empty_database(request.param, tmp_path, request))
         return made[-1]
 
     yield make
@@ -53,9 +44,9 @@ def new_database(request, tmp_path):
         database.close()
 
 
-def bring_to(database, version):
+def migrate_to(database, version):
     config = AlembicConfig()
-    config.set_main_option("script_location", str(STEPS))
+    config.set_main_option("script_location", str(FOLDER))
     with database.transaction() as connection:
         config.attributes["connection"] = connection
         command.upgrade(config, version)
@@ -82,12 +73,12 @@ def play(journal, number):
 
 
 def indexes(database):
-    """Every index as its database would make it again."""
-    asked = "SELECT indexname, indexdef FROM pg_indexes WHERE schemaname = 'public'"
+    """Return the definition of every index."""
+    query = "SELECT indexname, indexdef FROM pg_indexes WHERE schemaname = 'public'"
     if database.is_sqlite:
-        asked = "SELECT name, sql FROM sqlite_master WHERE type = 'index' AND sql IS NOT NULL"
+        query = "SELECT name, sql FROM sqlite_master WHERE type = 'index' AND sql IS NOT NULL"
     with database.reader() as connection:
-        return {name: " ".join(sql.split()) for name, sql in connection.exec_driver_sql(asked)}
+        return {name: " ".join(sql.split()) for name, sql in connection.exec_driver_sql(query)}
 
 
 def trail(database):
@@ -96,10 +87,10 @@ def trail(database):
 
 
 @pytest.mark.parametrize("version", EARLIER)
-def test_a_store_of_an_earlier_version_is_brought_to_head_with_all_it_holds(new_database, version):
+def test_a_store_of_an_earlier_version_is_migrated_to_head_with_all_its_rows(new_database, version):
     old, new = new_database(), new_database()
     schema.migrate(new)
-    bring_to(old, version)
+    migrate_to(old, version)
     journal = Journal.open(old, "main", "first")
     created = CreateJackpot(AT, MANAGER, "main", "canberra-poker-2016", CONFIG, "mia", 1_000_000, 2_000_000)
     with with_fence(old):

@@ -1,9 +1,7 @@
-"""The outbox: notices are written with the events they follow from, or not at all; on both databases."""
+"""The outbox: notices are written in the transaction of their events or not at all, on both databases."""
 
 import json
-from uuid import uuid4
 
-import psycopg
 import pytest
 from sqlalchemy import func, select, text
 
@@ -16,7 +14,6 @@ from jackpot.store import outbox, tables
 from jackpot.store.backup import backup, restore
 from jackpot.store.database import Database
 from jackpot.store.errors import StoreError
-from jackpot.store.schema import migrate
 from jackpot.store.signed_notes import Signer
 from rules.jackpot_prizes import FixedFrom
 
@@ -24,20 +21,6 @@ AT = "2026-11-15T09:30:0{}.000Z"
 MANAGER, DEALER = Actor("max", Role.MANAGER), Actor("dealer")
 CONFIG = Config(1, 200, 7_000, 3_000, 0, FixedFrom.RESERVE, ())
 TABLES = ("t1", "t2", "t3")
-
-
-@pytest.fixture(params=["sqlite", "postgresql"])
-def database(request, tmp_path):
-    url = f"sqlite:///{tmp_path / 'store.db'}"
-    if request.param == "postgresql":
-        server, name = request.getfixturevalue("postgres_url"), f"outbox_{uuid4().hex}"
-        with psycopg.connect(server, autocommit=True) as connection:
-            connection.execute(f"CREATE DATABASE {name}")
-        url = server.replace("/postgres", f"/{name}")
-    made = Database(url)
-    migrate(made)
-    yield made
-    made.close()
 
 
 def opened(database, notified):
@@ -59,19 +42,19 @@ def everything(database):
     return found
 
 
-def test_a_notice_waits_from_the_commit_of_its_event_on_and_names_it(database):
+def test_a_notice_is_stored_with_its_event_and_names_it(database):
     journal = opened(database, NoticeTarget("casino"))
-    (advance,) = everything(database)  # what was opened with is owed to the house
+    (advance,) = everything(database)  # the opening advance
     journal.execute([malfunction("t1", 1)])
-    told = [notice for notice in everything(database) if notice.id != advance.id]
-    assert [(notice.type, notice.at, notice.chain) for notice in told] == [("table.suspended", AT.format(1), "main")]
-    body = json.loads(told[0].body)
+    found = [notice for notice in everything(database) if notice.id != advance.id]
+    assert [(notice.type, notice.at, notice.chain) for notice in found] == [("table.suspended", AT.format(1), "main")]
+    body = json.loads(found[0].body)
     assert (body["type"], body["timestamp"]) == ("table.suspended", AT.format(1))
     assert body["data"] == {
         "site": "casino", "jackpot": "main", "seq": journal.lease.head.seq, "table": "t1", "round": 0,
         "cause": "dealer_report", "equipment": "pad 2", "note": "dark 1",
     }  # fmt: skip
-    assert told[0].id.startswith(f"msg_{journal.lease.head.hash.hex()[:40]}")
+    assert found[0].id.startswith(f"msg_{journal.lease.head.hash.hex()[:40]}")
     assert journal.notices_written == 2
 
 
@@ -92,14 +75,14 @@ def test_the_event_and_its_notice_are_written_together_or_not_at_all(database):
     assert len(everything(database)) == before + 1
 
 
-def test_where_nobody_is_notified_nothing_is_kept(database):
+def test_without_a_target_no_notice_is_stored(database):
     journal = opened(database, None)
     journal.execute([malfunction("t1", 1)])
     assert outbox.depth(database) == (0, None)
 
 
 def test_notices_are_read_oldest_first_page_by_page_and_removed_one_by_one(database, monkeypatch):
-    monkeypatch.setattr(outbox, "AT_ONCE", 2)
+    monkeypatch.setattr(outbox, "PAGE_SIZE", 2)
     journal = opened(database, NoticeTarget("casino"))
     outbox.remove(database, everything(database)[0].id)
     for second, table in [(5, "t2"), (3, "t1"), (4, "t3")]:
@@ -116,14 +99,14 @@ def test_notices_are_read_oldest_first_page_by_page_and_removed_one_by_one(datab
     assert everything(database) == found[1:]
 
 
-def test_what_is_too_old_or_too_much_is_given_up(database):
+def test_notices_that_are_too_old_or_too_many_are_discarded(database):
     for second in range(6):
         outbox.put(database, "casino", "main", second, Notice(NoticeType.TRAIL_WRONG, AT.format(second), {}))
-    assert outbox.give_up(database, AT.format(2), 3) == 3
+    assert outbox.discard_old(database, AT.format(2), 3) == 3
     assert [notice.at for notice in everything(database)] == [AT.format(second) for second in (3, 4, 5)]
 
 
-def test_the_same_finding_waits_once(database):
+def test_the_same_notice_is_stored_once(database):
     for second in range(2):
         found = Notice(NoticeType.TRAIL_WRONG, AT.format(second), {"problem": "changed"})
         outbox.put(database, "casino", "main", 7, found)
@@ -132,7 +115,7 @@ def test_the_same_finding_waits_once(database):
     assert data == {"site": "casino", "jackpot": "main", "seq": 7, "problem": "changed"}
 
 
-def test_old_news_is_not_brought_back_by_a_backup(database, tmp_path):
+def test_a_backup_contains_no_notices(database, tmp_path):
     signer = Signer.new("casino")
     SiteJournal.open(database, "test")
     journal = opened(database, NoticeTarget("casino"))

@@ -1,12 +1,10 @@
-"""What operators and auditors are told: the present, history page by page, and a daily report that ties to the cent."""
+"""Queries and reports: the present, the history page by page, and a daily report that ties to the cent."""
 
 from collections import Counter
 from datetime import date, datetime, timedelta
 from itertools import pairwise
-from uuid import uuid4
 from zoneinfo import ZoneInfo
 
-import psycopg
 import pytest
 from sqlalchemy import event as listening
 from sqlalchemy import select, text
@@ -24,31 +22,26 @@ from jackpot.store.queries import EventFilter, Page
 from jackpot.store.reports import LINES, daily
 from jackpot.store.schema import migrate
 from tests.support.core_floor import DEALER, FLUSH, NOTHING, ROYALS, STRAIGHT_FLUSHES, SUPERVISOR, Floor
+from tests.support.postgres import empty_database
 
 ZONES = ("UTC", "Australia/Canberra")
 LINE_NAMES = [f"{kind}_cents" for kind in LINES]
 
 
 def new_database(kind, request, folder):
-    if kind == "sqlite":
-        made = Database(f"sqlite:///{folder / uuid4().hex}.db")
-    else:
-        url, name = request.getfixturevalue("postgres_url"), f"reports_{uuid4().hex}"
-        with psycopg.connect(url, autocommit=True) as connection:
-            connection.execute(f"CREATE DATABASE {name}")
-        made = Database(f"{url.rpartition('/')[0]}/{name}")
+    made = empty_database(kind, folder, request)
     migrate(made)
     return made
 
 
 class DatedFloor(Floor):
-    """A floor kept in a database, where it is the time that `at` says; `rows` are its events, numbered."""
+    """A floor in a database whose commands are executed at the time `at`; `rows` are its events, numbered."""
 
     def __init__(self, database, name, at, **changes):
         self.journal, self.at = Journal.open(database, name, "test"), at
         super().__init__(**changes)
 
-    def ask(self, command):
+    def execute(self, command):
         command = command._replace(at=self.at)
         command = command._replace(jackpot=self.journal.lease.chain) if hasattr(command, "jackpot_cents") else command
         (outcome,) = self.journal.execute([command])
@@ -67,7 +60,7 @@ class DatedFloor(Floor):
 
 
 def play_a_week(floor):
-    """Everything that moves a pool, at the edges of days in both zones."""
+    """Play everything that changes a pool, at the day boundaries of both zones."""
     floor.play({1: FLUSH, 2: NOTHING, 3: None}, "t1")
     floor.at = "2026-10-02T13:59:59.999Z"
     floor.play({7: STRAIGHT_FLUSHES[0], 5: STRAIGHT_FLUSHES[1], 1: FLUSH}, "t2")
@@ -98,7 +91,7 @@ def play_a_week(floor):
     for table in ("t1", "t2"):
         floor.play({6: ROYALS[2], 4: ROYALS[3], 2: FLUSH}, table)
     floor.confirm("t1")
-    floor.ask(ReportMalfunction("", DEALER, "t1", "pad", "dark"))
+    floor.execute(ReportMalfunction("", DEALER, "t1", "pad", "dark"))
 
 
 class Week:
@@ -141,7 +134,7 @@ def reported(database, day, zone="UTC"):
 
 
 @pytest.mark.parametrize("zone", ZONES)
-def test_each_day_tells_what_each_kind_of_transfer_moved(week, zone):
+def test_each_day_reports_the_sum_of_each_kind_of_transfer(week, zone):
     for day in days():
         report = reported(week.database, day, zone)
         assert list(report) == [(jackpot, pool.value) for jackpot in ("main", "vip") for pool in POOLS]
@@ -155,7 +148,7 @@ def test_each_day_tells_what_each_kind_of_transfer_moved(week, zone):
 
 
 @pytest.mark.parametrize("zone", ZONES)
-def test_every_day_ties_to_the_cent_and_opens_with_what_the_day_before_closed(week, zone):
+def test_every_day_ties_to_the_cent_and_opens_with_the_closing_of_the_day_before(week, zone):
     week_of_reports = [reported(week.database, day, zone) for day in days()]
     for pool in week_of_reports[0]:
         rows = [report[pool] for report in week_of_reports]
@@ -172,7 +165,7 @@ def test_the_week_has_every_kind_of_line(week):
     assert seen == set(LINE_NAMES)
 
 
-def test_the_two_zones_put_the_edges_of_days_elsewhere(week):
+def test_the_two_zones_have_different_day_boundaries(week):
     utc, canberra = ([reported(week.database, day, zone)["main", "jackpot"] for day in days()] for zone in ZONES)
     assert utc != canberra
     assert [sum(row[name] for row in utc) for name in LINE_NAMES] == [
@@ -229,7 +222,7 @@ def test_a_pool_whose_balance_is_not_the_sum_of_its_transfers_does_not_tie(reque
 
 
 @pytest.mark.parametrize("zone", ["Mars/Olympus", "", "../UTC", "/etc/passwd", "utc\x00"])
-def test_a_zone_that_is_not_one_is_refused_with_a_sentence(week, zone):
+def test_an_unknown_zone_is_refused_with_a_message(week, zone):
     with week.database.reader() as connection, pytest.raises(StoreError, match="there is no time zone"):
         daily(connection, date(2026, 11, 14), zone)
 
@@ -244,7 +237,7 @@ def test_a_day_at_the_end_of_the_calendar_is_answered_or_refused(week, day, zone
     assert all(row["ties"] and not any(row[name] for name in LINE_NAMES) for row in rows)
 
 
-def test_a_day_before_everything_has_nothing_however_few_digits_its_year_has(week):
+def test_a_day_before_all_events_reports_zero_even_in_year_1(week):
     rows = reported(week.database, date(3, 2, 1)).values()
     assert all(row["ties"] and row["opening_cents"] == row["closing_cents"] == 0 for row in rows)
 
@@ -252,7 +245,7 @@ def test_a_day_before_everything_has_nothing_however_few_digits_its_year_has(wee
 # The present.
 
 
-def test_pools_are_what_the_transfers_left_in_them(week):
+def test_pools_are_the_sum_of_their_transfers(week):
     with week.database.reader() as connection:
         found = {row["jackpot"]: row for row in queries.pools(connection)}
     assert list(found) == ["main", "vip"]
@@ -271,7 +264,7 @@ def test_pools_are_what_the_transfers_left_in_them(week):
     assert found["main"]["payable_cents"] > 0
 
 
-def test_tables_are_told_as_they_stand(week):
+def test_tables_are_listed_in_their_present_state(week):
     with week.database.reader() as connection:
         every, of_main = queries.floor(connection), queries.floor(connection, "main")
     assert [(row["jackpot"], row["table"]) for row in every] == [
@@ -290,7 +283,7 @@ def test_tables_are_told_as_they_stand(week):
 
 
 def found_pages(database, query, page, wanted):
-    """Everything that is wanted, page after page as each one says."""
+    """Return all results, page after page."""
     rows, before = [], page.before
     with database.reader() as connection:
         while True:
@@ -311,7 +304,7 @@ def round_pages(database, page, outcome=None):
 
 
 def pages(database, query, page, *more):
-    """Every page, each going on where the one before ended."""
+    """Return every page, each starting where the one before ended."""
     with database.reader() as connection:
         rows = []
         while found := query(connection, page, *more):
@@ -345,16 +338,16 @@ def test_pages_of_rounds_give_every_round_once_the_newest_first(week, limit):
 @pytest.mark.parametrize("tried", [1, 2, 3, 1_000])
 @pytest.mark.parametrize("table", [None, "t1", "t2"])
 @pytest.mark.parametrize("outcome", ["played", "void", "playing"])
-def test_rounds_of_one_outcome_are_searched_page_by_page_and_none_is_lost(week, monkeypatch, outcome, table, tried):
+def test_rounds_of_one_outcome_are_found_page_by_page_without_gaps(week, monkeypatch, outcome, table, tried):
     every = [row for row in round_pages(week.database, Page("main")) if table in (None, row["table_id"])]
     expected = [row for row in every if (row["outcome"] or "playing") == outcome]
-    monkeypatch.setattr(queries, "MAX_TRIED", tried)
+    monkeypatch.setattr(queries, "MAX_SCANNED", tried)
     for limit in (1, 2, 50):
         assert round_pages(week.database, Page("main", table, limit=limit), outcome) == expected
 
 
-def test_a_search_for_rounds_tries_so_many_and_says_where_it_goes_on(week, monkeypatch):
-    monkeypatch.setattr(queries, "MAX_TRIED", 2)
+def test_a_search_for_rounds_scans_a_limited_number_and_returns_where_to_continue(week, monkeypatch):
+    monkeypatch.setattr(queries, "MAX_SCANNED", 2)
     newest = [row["seq"] for row in round_pages(week.database, Page("main"))]
     with week.database.reader() as connection:
         assert queries.rounds(connection, Page("main"), "void") == ([], newest[1])
@@ -374,17 +367,17 @@ def test_a_page_of_rounds_is_looked_up_by_an_index(tmp_path, table, index, befor
         plan = [row.detail for row in connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {statement}", values)]
     database.close()
     assert any(f"SEARCH rounds USING INDEX {index}" in line for line in plan), plan
-    assert sum("TEMP B-TREE" in line for line in plan) <= 1, plan  # of those that were tried, not of all
+    assert sum("TEMP B-TREE" in line for line in plan) <= 1, plan  # of the scanned rows, not of all
 
 
-def test_a_round_tells_its_wagers_and_how_it_ended(week):
+def test_a_round_lists_its_wagers_and_its_outcome(week):
     with week.database.reader() as connection:
         rows = {(row["table_id"], row["round"]): row for row in queries.rounds(connection, Page("main")).rows}
-    told = {
+    found = {
         key: (row["phase"], row["outcome"], row["wagers"], row["wagered_cents"], row["config_version"])
         for key, row in rows.items()
     }
-    assert told == {
+    assert found == {
         ("t1", 1): ("idle", "played", 3, 300, 1),
         ("t2", 1): ("idle", "played", 3, 300, 1),
         ("t1", 2): ("idle", "void", 0, 0, 1),
@@ -398,7 +391,7 @@ def test_a_round_tells_its_wagers_and_how_it_ended(week):
     assert rows["t2", 3]["ended_at"] is None
 
 
-def test_one_round_is_told_down_to_each_wager_and_prize(week):
+def test_the_detail_of_a_round_has_each_wager_and_prize(week):
     with week.database.reader() as connection:
         found = queries.round_detail(connection, "main", "t2", 1)
         assert queries.round_detail(connection, "main", "t2", 99) is None
@@ -437,7 +430,7 @@ def test_pages_of_events_give_every_event_once_the_newest_first(week, limit):
 FILTERS = {
     "since": (EventFilter(since="2026-10-03T00:00:00.000Z"), lambda e: e.at >= "2026-10-03T00:00:00.000Z"),
     "until": (EventFilter(until="2026-10-03T00:00:00.000Z"), lambda e: e.at < "2026-10-03T00:00:00.000Z"),
-    "a moment": (
+    "a short time": (
         EventFilter("2026-10-02T13:59:59.999Z", "2026-10-02T14:00:00.000Z"),
         lambda e: e.at == "2026-10-02T13:59:59.999Z",
     ),
@@ -462,8 +455,8 @@ def test_events_are_filtered_by_time_type_table_and_actor(week, name, table):
 
 
 @pytest.mark.parametrize("tried", [1, 3, 10])
-def test_a_long_search_goes_on_from_page_to_page_and_loses_nothing(week, monkeypatch, tried):
-    monkeypatch.setattr(queries, "MAX_TRIED", tried)
+def test_a_long_search_continues_from_page_to_page_without_gaps(week, monkeypatch, tried):
+    monkeypatch.setattr(queries, "MAX_SCANNED", tried)
     wanted = EventFilter(type="wager_accepted", actor="pad")
     expected = [(seq,) for seq, e in reversed(week.main.rows) if e.type == "wager_accepted" and e.table == "t2"]
     assert keys(event_pages(week.database, Page("main", "t2"), wanted), "seq") == expected
@@ -471,14 +464,14 @@ def test_a_long_search_goes_on_from_page_to_page_and_loses_nothing(week, monkeyp
         assert queries.events(connection, Page("main", "t2"), wanted).before is not None
 
 
-def test_filters_that_nothing_fits_find_nothing(week):
+def test_filters_without_a_match_find_nothing(week):
     for wanted in (EventFilter(type="nonsense"), EventFilter(actor="nobody"), EventFilter(since="2027-01-01")):
         assert event_pages(week.database, Page("main"), wanted) == []
     assert event_pages(week.database, Page("nowhere"), EventFilter()) == []
     assert round_pages(week.database, Page("main", "t9")) == []
 
 
-def test_a_page_is_never_longer_than_the_limit_of_the_program(week, monkeypatch):
+def test_a_page_is_never_longer_than_the_maximum(week, monkeypatch):
     monkeypatch.setattr(queries, "MAX_ROWS", 5)
     with week.database.reader() as connection:
         assert len(queries.events(connection, Page("main", limit=10**9), EventFilter()).rows) == 5
@@ -500,16 +493,16 @@ def test_a_page_is_never_longer_than_the_limit_of_the_program(week, monkeypatch)
         (("t1", "round_settled", "pad"), "events_by_type"),
     ],
 )
-def test_a_page_of_events_is_looked_up_by_the_index_that_leaves_least(tmp_path, times, wanted, index):
-    """SQLite says how it would go about it; left to itself it reads whole ranges of the trail."""
+def test_a_page_of_events_is_looked_up_by_the_most_selective_index(tmp_path, times, wanted, index):
+    """SQLite's query plan: without the hint it would read whole ranges of the trail."""
     database, statements = Database(f"sqlite:///{tmp_path / 'store.db'}"), []
     migrate(database)
     listening.listen(database.reading, "before_cursor_execute", lambda *seen: statements.append(seen[2:4]))
     with database.reader() as connection:
         table, kind, actor = wanted
         queries.events(connection, Page("main", table), EventFilter(*times, kind, actor))
-        asked = [(statement, values) for statement, values in list(statements) if "DESC" in statement]
-        statement, values = next(one for one in reversed(asked) if "events.data" in one[0])
+        executed = [(statement, values) for statement, values in list(statements) if "DESC" in statement]
+        statement, values = next(one for one in reversed(executed) if "events.data" in one[0])
         plan = " ".join(row.detail for row in connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {statement}", values))
     database.close()
     assert (index in plan, "SCAN events" in plan, "TEMP B-TREE" in plan) == (True, False, False), plan
@@ -517,18 +510,18 @@ def test_a_page_of_events_is_looked_up_by_the_index_that_leaves_least(tmp_path, 
 
 @pytest.mark.parametrize("times", [(None, None), ("2026-01-01", "2027-01-01")])
 @pytest.mark.parametrize("others", [(None, None), ("wager_accepted", "pad")])
-def test_a_tables_events_are_looked_up_by_rounds_and_by_the_index_of_those_that_are_no_wagers(week, times, others):
+def test_a_tables_events_are_looked_up_by_rounds_and_by_the_index_without_wagers(week, times, others):
     statements = []
     database = Database(week.database.url)
     listening.listen(database.reading, "before_cursor_execute", lambda *seen: statements.append(seen[2:4]))
     with database.reader() as connection:
         queries.events(connection, Page("main", "t1"), EventFilter(*times, *others))
         queries.round_events(connection, "main", "t1", 1)
-        asked = [one for one in list(statements) if "FROM" in one[0]]
+        executed = [one for one in list(statements) if "FROM" in one[0]]
         if connection.dialect.name == "sqlite":
             plans = [
                 " ".join(row.detail for row in connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {statement}", values))
-                for statement, values in asked
+                for statement, values in executed
             ]
             assert any("events_by_table" in plan for plan in plans)
             assert any("wagers_by_round" in plan for plan in plans)
@@ -540,8 +533,8 @@ def test_a_tables_events_are_looked_up_by_rounds_and_by_the_index_of_those_that_
 
 @pytest.mark.parametrize("limit", [1, 3, 50])
 @pytest.mark.parametrize("wanted", [EventFilter(), EventFilter(type="wager_accepted"), EventFilter(actor="dealer")])
-def test_a_tables_events_are_all_found_however_few_rounds_are_looked_through_at_once(week, monkeypatch, limit, wanted):
-    monkeypatch.setattr(event_lookup, "ROUNDS_TOGETHER", 2)
+def test_all_events_of_a_table_are_found_with_any_limit_of_rounds(week, monkeypatch, limit, wanted):
+    monkeypatch.setattr(event_lookup, "ROUNDS_PER_QUERY", 2)
     monkeypatch.setattr(event_lookup, "MAX_ROUNDS", 4)
     for table in ("t1", "t2"):
         expected = [

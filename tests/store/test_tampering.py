@@ -1,7 +1,7 @@
-"""An attacker with every right in the database, or an exported file in hand, changes one thing: it is found, and where.
+"""Any single change of the database by an attacker with every right, or of an exported file, is found at its event.
 
-A trail of some hundred events is kept in SQLite and in PostgreSQL. Each tampering is done on a copy of it (a copied
-file; a transaction that is rolled back), with the triggers out of the way first.
+A trail of some hundred events is stored in SQLite and in PostgreSQL. Each change is made on a copy of it (a copied
+file, or a transaction that is rolled back), after the triggers have been disabled.
 """
 
 import itertools
@@ -12,7 +12,6 @@ from datetime import UTC, datetime, timedelta
 from random import Random
 from uuid import uuid4
 
-import psycopg
 import pytest
 from sqlalchemy import create_engine, delete, insert, select, text, update
 
@@ -25,13 +24,14 @@ from jackpot.store import tables
 from jackpot.store.checkpoints import write_checkpoint
 from jackpot.store.database import Database
 from jackpot.store.errors import StoreError
-from jackpot.store.event_rows import linked
+from jackpot.store.event_rows import chained_row
 from jackpot.store.hash_chain import GENESIS, EventRow, canonical, event_hash
 from jackpot.store.schema import migrate
 from jackpot.store.signed_notes import Checkpoint, Signer, Verifier
 from jackpot.store.trail_export import export, verify_file
 from jackpot.store.trail_verification import verify
 from tests.support.core_floor import DEALER, FLUSH, MANAGER, NOTHING, ROYALS, STRAIGHT_FLUSHES, SUPERVISOR, Floor
+from tests.support.postgres import empty_database, new_postgres_database
 
 NOON = datetime(2026, 11, 15, 12, tzinfo=UTC)
 SIGNER = Signer("casino", bytes(range(32)))
@@ -41,23 +41,23 @@ TABLES = ("t1", "T2", "t-3")
 
 
 class RecordedFloor(Floor):
-    """A floor that keeps everything it was asked: a second apart, the dealers' commands with ids."""
+    """A floor that records all its commands: one second apart, the dealers' commands with ids."""
 
     def __init__(self):
-        self.asked = []
+        self.commands = []
         super().__init__(tables=TABLES, reset_cents=1_000_000)
 
-    def ask(self, command):
-        number = len(self.asked)
+    def execute(self, command):
+        number = len(self.commands)
         command = command._replace(at=f"{NOON + timedelta(seconds=number):%Y-%m-%dT%H:%M:%S}.000Z")
         if command.actor is DEALER:
             command = Identified(f"c{number}", f"digest {number}", command)
-        self.asked.append(command)
-        return super().ask(command)
+        self.commands.append(command)
+        return super().execute(command)
 
 
 def a_day():
-    """Some hundred commands: prizes paid, pending, confirmed and corrected, voids, changes by two persons."""
+    """Return some hundred commands: prizes paid, pending, confirmed and corrected, voids, changes by two persons."""
     floor = RecordedFloor()
     for table in TABLES * 5:
         floor.play({1: NOTHING, 2: FLUSH, 3: None, 4: None}, table, folded=(4,))
@@ -67,10 +67,10 @@ def a_day():
     floor.confirm()
     floor.confirm("T2")
     floor.approve(floor.propose(wager_cents=200))
-    floor.ask(Withdraw("", MANAGER, floor.propose(wager_cents=300), "too much"))
-    floor.ask(ReportMalfunction("", DEALER, "t-3", "pad 2", "dark"))
-    floor.ask(ResumeTable("", SUPERVISOR, "t-3", "a new pad"))
-    floor.ask(SetMode("", MANAGER, "t-3", tournament=True, restricted=False))
+    floor.execute(Withdraw("", MANAGER, floor.propose(wager_cents=300), "too much"))
+    floor.execute(ReportMalfunction("", DEALER, "t-3", "pad 2", "dark"))
+    floor.execute(ResumeTable("", SUPERVISOR, "t-3", "a new pad"))
+    floor.execute(SetMode("", MANAGER, "t-3", tournament=True, restricted=False))
     floor.open()
     floor.wager(1, 2, 3)
     floor.void_hand(2, actor=DEALER)
@@ -86,30 +86,30 @@ def a_day():
     floor.open("t-3")
     floor.wager(1, 7, table="t-3")
     floor.propose(wager_cents=500)
-    return floor.asked
+    return floor.commands
 
 
-def keep_a_day(database):
-    """The day in a database, in batches of many sizes, with two checkpoints on the way and none at the end."""
+def store_a_day(database):
+    """Write the day to a database, in batches of many sizes, with two checkpoints on the way and none at the end."""
     migrate(database)
     site = SiteJournal.open(database, "test")
     for name in ("max", "mia"):
         site.execute(AddOperator("2026-11-15T11:00:00.000Z", INSTALLER, name, Role.MANAGER, f"hash of {name}"))
     site.execute(AddJackpot("2026-11-15T11:00:01.000Z", MANAGER, "main"))
     write_checkpoint(database, "site", SIGNER)
-    journal, asked, sizes = Journal.open(database, "main", "test"), a_day(), [1, 40, 2, 25, 60, 1, 30]
+    journal, commands, sizes = Journal.open(database, "main", "test"), a_day(), [1, 40, 2, 25, 60, 1, 30]
     signed = 0
-    while asked:
+    while commands:
         size = sizes[0]
         sizes = [*sizes[1:], size]
-        batch, asked = asked[:size], asked[size:]
+        batch, commands = commands[:size], commands[size:]
         assert all(hasattr(outcome, "answer") for outcome in journal.execute(batch))
         if journal.lease.head.seq > 100 * (signed + 1) and signed < 2:
             write_checkpoint(database, "main", SIGNER)
             signed += 1
 
 
-class Inside:
+class OpenTransaction:
     """A database as one transaction sees it."""
 
     def __init__(self, connection):
@@ -121,11 +121,11 @@ class Inside:
 
 
 class Trail:
-    """A kept day, and what verification says of a copy of it that was tampered with."""
+    """A stored day, and the verification of copies that were tampered with."""
 
     def __init__(self, database, folder):
         self.database, self.folder = database, folder
-        keep_a_day(database)
+        store_a_day(database)
         with database.reader() as connection:
             self.rows = {
                 table.name: connection.execute(
@@ -140,14 +140,14 @@ class Trail:
         database.close()
 
     def verified(self, tamper, chain="main"):
-        """What is found after tampering, with nothing in the tamperer's way."""
+        """Return the result of verification after tampering, with triggers disabled."""
         if self.database.is_sqlite:
             return self._verified_copy(tamper, chain)
         with self.database.writing.connect() as connection:
             for table in tables.metadata.tables:
                 connection.execute(text(f"ALTER TABLE {table} DISABLE TRIGGER ALL"))
             tamper(connection)
-            found = verify(Inside(connection), chain, SIGNER.verifier)
+            found = verify(OpenTransaction(connection), chain, SIGNER.verifier)
             connection.rollback()
         return found
 
@@ -168,36 +168,26 @@ class Trail:
             copy.unlink()
 
     def some(self, table, count=5):
-        """Some rows of a table, from its first to its last."""
+        """Return some rows of a table, from its first to its last."""
         rows = self.rows[table.name]
         return [rows[i * (len(rows) - 1) // (count - 1)] for i in range(count)]
-
-
-def new_postgres(url, *options):
-    name = f"tampering_{uuid4().hex}"
-    with psycopg.connect(url, autocommit=True) as connection:
-        connection.execute(" ".join([f"CREATE DATABASE {name}", *options]))
-    return Database(f"{url.rpartition('/')[0]}/{name}")
 
 
 @pytest.fixture(scope="module", params=["sqlite", "postgresql"])
 def trail(request, tmp_path_factory):
     folder = tmp_path_factory.mktemp("trail")
-    if request.param == "sqlite":
-        database = Database(f"sqlite:///{folder}/day.db")
-    else:
-        database = new_postgres(request.getfixturevalue("postgres_url"))
+    database = empty_database(request.param, folder, request)
     yield Trail(database, folder)
     database.close()
 
 
 def at(table, row):
-    """A row's place."""
+    """Return the conditions that select a row."""
     return [column == getattr(row, column.name) for column in table.primary_key.columns]
 
 
 def other(value, column):
-    """Another value of the same kind."""
+    """Return another value of the same type."""
     match value:
         case None:
             return 1 if column.type.python_type is int else "x"
@@ -218,20 +208,20 @@ def deleted(table, row):
 
 
 def inserted(table, row, **values):
-    """A row like another, but for these values."""
+    """Insert a copy of a row with these values changed."""
     return lambda connection: connection.execute(insert(table).values(dict(row._mapping) | values))
 
 
 def nothing(_connection):
-    """The tampering of an honest person."""
+    """Change nothing."""
 
 
 IN_ORDER = (tables.events, tables.transfers, tables.wagers, tables.commands, tables.rounds, tables.payouts)
-"""What belongs to an event, and tells its sequence number."""
+"""Tables whose rows belong to an event and have its sequence number."""
 OF_NOW = (tables.balances, tables.states)
-"""What stands for the whole trail: wrong at its last event."""
+"""Tables for the whole trail: a change is found at the last event."""
 NOT_HISTORY = {"chains.epoch", "chains.owner", *map(str, tables.outbox.columns)}
-"""Who may write at present, and what is still to be told; no event tells it."""
+"""The present owner and the outbox, which are not part of the events."""
 
 
 def test_an_untouched_trail_verifies(trail):
@@ -249,11 +239,12 @@ def test_the_trail_holds_everything_that_is_tampered_with(trail):
     assert {row.outcome for row in trail.rows["rounds"]} == {"played", "void", None}
 
 
-def test_an_untouched_trail_verifies_in_a_database_that_sorts_by_a_language(postgres_url):
-    """PostgreSQL's packages make databases that sort as a language does, in which t-3 comes before T2."""
-    database = new_postgres(postgres_url, "TEMPLATE template0 LOCALE_PROVIDER icu ICU_LOCALE 'en-US'")
+def test_an_untouched_trail_verifies_in_a_database_with_a_language_collation(postgres_url):
+    """PostgreSQL's packages create databases with a language's collation, in which t-3 comes before T2."""
+    options = "TEMPLATE template0 LOCALE_PROVIDER icu ICU_LOCALE 'en-US'"
+    database = Database(new_postgres_database(postgres_url, options))
     try:
-        keep_a_day(database)
+        store_a_day(database)
         assert verify(database, "main", SIGNER.verifier).problem is None
     finally:
         database.close()
@@ -307,7 +298,7 @@ def test_an_inserted_row_is_found_at_its_event(trail, table):
         assert trail.verified(inserted(table, row, **forged)).wrong_seq == row.seq
 
 
-def test_a_transfer_where_no_money_moved_is_found_at_its_event(trail):
+def test_a_transfer_added_to_an_event_without_money_is_found(trail):
     moved = {row.seq for row in trail.rows["transfers"]}
     quiet = next(row for row in trail.rows["events"] if row.seq > 50 and row.seq not in moved)
     forged = inserted(tables.transfers, trail.rows["transfers"][0], seq=quiet.seq)
@@ -319,7 +310,7 @@ def test_a_transfer_after_the_last_event_is_found(trail):
     assert trail.verified(forged).wrong_seq == trail.last + 1
 
 
-def test_an_event_put_at_the_end_is_found_even_with_the_right_hash(trail):
+def test_an_event_added_at_the_end_is_found_even_with_a_valid_hash(trail):
     last = trail.rows["events"][-1]
     for values in ({"seq": last.seq + 1}, next_row(last)._asdict()):
         assert trail.verified(inserted(tables.events, last, **values)).wrong_seq == last.seq + 1
@@ -329,11 +320,11 @@ def next_row(last):
     event = Event(
         EventType.TABLE_SUSPENDED, last.at, "forger", "t1", 1, {"cause": "store", "equipment": "", "note": ""}
     )
-    return linked("main", last.seq + 1, last.hash, event)
+    return chained_row("main", last.seq + 1, last.hash, event)
 
 
 @pytest.mark.parametrize("count", [1, 2, 40, 200])
-def test_a_trail_cut_at_its_end_is_found_at_the_first_missing_event(trail, count):
+def test_a_truncated_trail_is_found_at_the_first_missing_event(trail, count):
     def cut(connection):
         for table in (tables.events, tables.transfers):
             connection.execute(delete(table).where(table.c.chain == "main", table.c.seq > trail.last - count))
@@ -348,7 +339,7 @@ def test_the_last_event_is_found_missing_even_if_it_moved_no_money(trail):
 
 
 @pytest.mark.parametrize("table", OF_NOW, ids=lambda table: table.name)
-def test_what_stands_for_the_whole_trail_is_found_wrong_at_its_end(trail, table):
+def test_changed_state_tables_are_found_at_the_last_event(trail, table):
     name, value = table.columns.keys()[1:]
     one, two = (trail.rows[table.name][i] for i in {"balances": (2, 5), "states": (1, 2)}[table.name])
     assert getattr(one, value) != getattr(two, value)
@@ -398,7 +389,7 @@ def test_a_chain_that_claims_events_it_does_not_have_is_found(trail):
 
 
 def test_every_column_is_tampered_with():
-    """Columns that come later are tampered with, too, or are named here with a reason."""
+    """New columns must be added to these tests, or be named here with a reason."""
     seen = {str(column) for table in (*IN_ORDER, *OF_NOW) for column in table.columns}
     elsewhere = {
         "chains.chain",
@@ -416,7 +407,7 @@ def test_every_column_is_tampered_with():
 # Checkpoints.
 
 
-def test_a_checkpoint_that_is_gone_is_missed(trail):
+def test_a_deleted_checkpoint_is_found(trail):
     for row in trail.rows["checkpoints"]:
         found = trail.verified(deleted(tables.checkpoints, row))
         assert (found.wrong_seq, "signed 2 times" in found.problem) == (trail.last, True)
@@ -424,7 +415,7 @@ def test_a_checkpoint_that_is_gone_is_missed(trail):
     assert "signed 1 times" in trail.verified(changed(tables.chains, one, signed=1)).problem
 
 
-def test_a_changed_checkpoint_is_found_where_it_stands(trail):
+def test_a_changed_checkpoint_is_found_at_its_event(trail):
     one, two = trail.rows["checkpoints"]
     forged = FORGER.sign(Checkpoint("casino/main", one.seq, trail.rows["events"][one.seq - 1].hash))
     for note in (
@@ -439,14 +430,14 @@ def test_a_changed_checkpoint_is_found_where_it_stands(trail):
         assert trail.verified(changed(tables.checkpoints, one, note=note)).wrong_seq == one.seq
 
 
-def test_a_checkpoint_with_letters_outside_ascii_is_found_where_it_stands(trail):
+def test_a_checkpoint_with_characters_outside_ascii_is_found_at_its_event(trail):
     one = trail.rows["checkpoints"][0]
     assert (
         trail.verified(changed(tables.checkpoints, one, note=one.note[:-9] + "é" + one.note[-8:])).wrong_seq == one.seq
     )
 
 
-def test_a_moved_or_added_checkpoint_is_found_where_it_stands(trail):
+def test_a_moved_or_added_checkpoint_is_found_at_its_event(trail):
     one, two = trail.rows["checkpoints"]
     forged = FORGER.sign(Checkpoint("casino/main", 150, trail.rows["events"][149].hash))
     assert one.seq < 150 < two.seq
@@ -469,12 +460,12 @@ def test_two_swapped_checkpoints_are_found_at_the_first(trail):
 
 
 @pytest.mark.parametrize("chosen", [3, 90, 180])
-def test_a_history_written_anew_with_right_hashes_is_found_at_its_first_checkpoint(trail, chosen):
-    """The attacker changes who did it, hashes every later event again, and moves the head."""
+def test_a_rewritten_history_with_valid_hashes_is_found_at_its_first_checkpoint(trail, chosen):
+    """The attacker changes the actor, hashes every later event again, and moves the head."""
     covering = min(row.seq for row in trail.rows["checkpoints"] if row.seq >= chosen)
 
     def rewrite(connection):
-        rehash(connection, trail.rows["events"], chosen, actor="nobody")
+        rehash(connection, trail.rows["events"], chosen, actor="eve")
 
     assert trail.verified(rewrite).wrong_seq == covering
 
@@ -488,7 +479,7 @@ def rehash(connection, rows, chosen, **values):
     connection.execute(update(tables.chains).where(tables.chains.c.chain == "main").values(head=before))
 
 
-def test_money_in_a_history_written_anew_is_found_at_its_event(trail):
+def test_changed_money_in_a_rewritten_history_is_found_at_its_event(trail):
     chosen = next(row for row in trail.rows["events"] if row.type == "wager_accepted" and row.seq > 210)
     transfers = canonical([[s, t, cents + 1, kind] for s, t, cents, kind in json.loads(chosen.transfers)])
     found = trail.verified(lambda c: rehash(c, trail.rows["events"], chosen.seq, transfers=transfers))
@@ -496,14 +487,14 @@ def test_money_in_a_history_written_anew_is_found_at_its_event(trail):
 
 
 @pytest.mark.parametrize("data", ["[]", "null", "not JSON", "[" * 5_000], ids=lambda data: data[:9])
-def test_an_event_that_cannot_have_happened_is_found_even_with_right_hashes(trail, data):
+def test_an_impossible_event_is_found_even_with_valid_hashes(trail, data):
     for kind in ("wagers_closed", "wager_accepted"):
         chosen = [row for row in trail.rows["events"] if row.type == kind][-1]
         found = trail.verified(lambda c, seq=chosen.seq: rehash(c, trail.rows["events"], seq, data=data))
         assert found.wrong_seq == chosen.seq
 
 
-def test_a_wager_id_that_comes_twice_is_found_even_with_right_hashes(trail):
+def test_a_repeated_wager_id_is_found_even_with_valid_hashes(trail):
     wagers = [row for row in trail.rows["events"] if row.type == "wager_accepted" and row.table_id == "t-3"]
     found = trail.verified(lambda c: rehash(c, trail.rows["events"], wagers[-1].seq, data=wagers[0].data))
     assert found.problem
@@ -531,8 +522,8 @@ def sqlite_trail(tmp_path_factory):
         "chains SET seq = 'text'",
     ],
 )
-def test_a_value_of_a_kind_that_only_sqlite_takes_is_found(sqlite_trail, change):
-    """SQLite does not mind a text where bytes are due; verification must not fall over it."""
+def test_a_value_of_a_type_that_only_sqlite_accepts_is_found(sqlite_trail, change):
+    """SQLite accepts a text instead of bytes; verification must not fail on it."""
     chosen = next(row.seq for row in sqlite_trail.rows["wagers"] if row.seq > 60)
     of_event = change.split()[0] in ("events", "transfers", "wagers")
     where = f"WHERE chain = 'main' AND {f'seq = {chosen}' if of_event else '1'}"
@@ -558,7 +549,7 @@ def large(tmp_path_factory):
 
 def exported(folder, chain):
     database = Database(f"sqlite:///{folder}/day.db")
-    keep_a_day(database)
+    store_a_day(database)
     count = export(database, chain, folder / "trail", SIGNER)
     database.close()
     (folder / "day.db").unlink()
@@ -569,7 +560,7 @@ def exported(folder, chain):
 
 @pytest.fixture
 def checked(tmp_path):
-    """What verification says of a file of these bytes, with the public key alone."""
+    """Return a function that verifies a file of these bytes with the public key alone."""
     path, public = tmp_path / "file", str(SIGNER.verifier)
 
     def check(content, key=public):
@@ -586,7 +577,7 @@ def test_an_untouched_file_verifies_with_the_public_key_alone(small, large, chec
         assert found.head == json.loads(lines[-2])["hash"]
 
 
-@pytest.mark.parametrize("mask", [0x01, 0x20, 0x80], ids=["the lowest bit", "the case of letters", "the highest bit"])
+@pytest.mark.parametrize("mask", [0x01, 0x20, 0x80], ids=["the lowest bit", "upper and lower case", "the highest bit"])
 def test_any_byte_of_a_file_that_flips_is_found_in_its_line(small, checked, mask):
     wrong = []
     for number, line in enumerate(small):
@@ -611,8 +602,8 @@ def test_random_bytes_of_a_large_file_are_found_in_their_line(large, checked):
         assert found.wrong_seq == line, (place, mask, found)
 
 
-def test_a_hash_written_otherwise_is_found(small, checked):
-    """Hexadecimal digits can be read in capitals and with spaces between them; an export has one way to write them."""
+def test_a_hash_in_another_notation_is_found(small, checked):
+    """Hexadecimal digits could be upper case or have spaces between them; an export has one notation."""
     digest = json.loads(small[1])["hash"]
     for written in (digest.upper(), f" {digest}", f"{digest[:2]} {digest[2:]}", f"{digest}\\n"):
         found = checked([small[0], small[1].replace(digest.encode(), written.encode()), *small[2:]])
@@ -634,7 +625,7 @@ def test_a_number_written_as_text_is_found(large, checked):
     "field", ["chain", "seq", "at", "actor", "type", "table_id", "round", "data", "transfers", "hash"]
 )
 @pytest.mark.parametrize("value", [None, "", 0, 1.5, True, [], {}, "é"], ids=repr)
-def test_a_field_of_any_other_kind_is_found(small, checked, field, value):
+def test_a_field_of_another_type_is_found(small, checked, field, value):
     plain = json.loads(small[2])
     if plain[field] != value:
         forged = (canonical(plain | {field: value}) + "\n").encode()
@@ -651,12 +642,12 @@ def test_a_line_that_is_deleted_doubled_or_swapped_is_found_where_it_was(small, 
 
 
 @pytest.mark.parametrize("line", [b"\n", b" \n", b"{}\n", b"[]\n", b"null\n", b"x\n", b"\xff\n", b"\x00", b'{"a":1}\n'])
-def test_a_line_put_in_anywhere_is_found(small, checked, line):
+def test_an_inserted_line_is_found_anywhere(small, checked, line):
     for n in range(len(small) + 1):
         assert checked([*small[:n], line, *small[n:]]).problem, n
 
 
-def test_a_file_cut_anywhere_is_found(small, checked):
+def test_a_file_truncated_anywhere_is_found(small, checked):
     content = b"".join(small)
     for length in range(len(content)):
         assert checked(content[:length]).problem, length
@@ -676,7 +667,7 @@ def test_anything_after_the_end_is_found(small, checked, added):
     assert checked([*small, small[-1]]).problem
 
 
-def test_other_line_ends_or_a_mark_at_the_beginning_are_found(small, checked):
+def test_other_line_ends_or_a_byte_order_mark_are_found(small, checked):
     content = b"".join(small)
     assert checked(content.replace(b"\n", b"\r\n")).wrong_seq == 0
     assert checked(b"\xef\xbb\xbf" + content).wrong_seq == 0
@@ -697,20 +688,20 @@ def test_a_checkpoint_of_another_history_is_found(small, large, checked):
         "a number": 5,
         "a list": [],
     }
-    for what, note in notes.items():
+    for case, note in notes.items():
         found = checked([*small[:-1], (canonical({"checkpoint": note}) + "\n").encode()])
-        assert found.wrong_seq == last, what
+        assert found.wrong_seq == last, case
 
 
-def test_a_file_that_another_key_signed_is_found(small, large, checked):
+def test_a_file_signed_by_another_key_is_found(small, large, checked):
     for lines in (small, large):
         assert checked(lines, str(FORGER.verifier)).wrong_seq == len(lines) - 2
         assert checked(lines, str(Signer.new("club").verifier)).wrong_seq == 0
 
 
-def test_a_file_written_anew_with_right_hashes_is_found(large, checked):
+def test_a_rewritten_file_with_valid_hashes_is_found(large, checked):
     rows = [json.loads(line) for line in large[1:-1]]
-    rows[9]["actor"] = "nobody"
+    rows[9]["actor"] = "eve"
     before, lines = GENESIS, []
     for plain in rows:
         row = EventRow(**plain)
@@ -721,7 +712,7 @@ def test_a_file_written_anew_with_right_hashes_is_found(large, checked):
 
 
 @pytest.mark.parametrize("data", ["[]", "5", "null", "not JSON", "[" * 5_000], ids=lambda data: data[:9])
-def test_an_event_that_cannot_have_happened_is_found_in_a_file_with_right_hashes(large, checked, data):
+def test_an_impossible_event_is_found_in_a_file_with_valid_hashes(large, checked, data):
     number, plain = next(
         (n, json.loads(line)) for n, line in enumerate(large) if json.loads(line).get("type") == "wagers_closed"
     )
@@ -731,7 +722,7 @@ def test_an_event_that_cannot_have_happened_is_found_in_a_file_with_right_hashes
     assert checked([*large[:number], forged.encode(), *large[number + 1 :]]).wrong_seq == number
 
 
-def test_an_export_never_touches_a_file_that_was_there(tmp_path):
+def test_an_export_never_overwrites_a_file(tmp_path):
     path = tmp_path / "trail"
     path.write_text("another trail")
     broken, sound = Database(f"sqlite:///{tmp_path}/missing/day.db"), Database(f"sqlite:///{tmp_path}/day.db")

@@ -363,7 +363,7 @@ def test_an_invalid_time_is_reported_on_the_page(staged_site, new_page, expected
     page = new_page()
     page.context.add_cookies([staged_site.cookie("auditor")])
     assert page.goto(f"{staged_site.address}/audit?since=yesterday").status == 422
-    assert "'yesterday' is not a moment" in page.get_by_role("alert").filter(visible=True).inner_text()
+    assert "'yesterday' is not a time" in page.get_by_role("alert").filter(visible=True).inner_text()
 
 
 @pytest.mark.parametrize("moment", ["since=0001-01-01T00:00:00%2B14:00", "until=9999-12-31T23:59:59-12:00"])
@@ -372,7 +372,7 @@ def test_a_time_outside_the_calendar_is_reported_on_the_page(staged_site, new_pa
     page = new_page()
     page.context.add_cookies([staged_site.cookie("auditor")])
     assert page.goto(f"{staged_site.address}/audit?{moment}").status == 422
-    assert "is not a moment" in page.get_by_role("alert").filter(visible=True).inner_text()
+    assert "is not a time" in page.get_by_role("alert").filter(visible=True).inner_text()
 
 
 def test_the_trail_is_paged_back_to_its_first_event(staged_site, open_page):

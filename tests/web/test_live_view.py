@@ -155,11 +155,11 @@ def test_a_wager_changes_the_lamps_and_renders_no_table_again(service, view, clo
 def test_a_linked_table_gets_a_fragment_which_is_null_after_it_is_unlinked(service, view, clock):
     view.add_for_tables("table", table_summary)
     version, _ = changes(view, "table")
-    service.floor.ask(LinkTable(AT, MANAGER, "t9", 7))
+    service.floor.execute(LinkTable(AT, MANAGER, "t9", 7))
     service.deliver()
     version, changed = changes(view, "table", since=version)
     assert (set(changed), changed["table:t9"]["table"]) == ({"table:t9"}, "t9")
-    service.floor.ask(UnlinkTable(AT, MANAGER, "t9", "a test"))
+    service.floor.execute(UnlinkTable(AT, MANAGER, "t9", "a test"))
     service.deliver()
     clock.now += 1
     assert changes(view, "table", since=version)[1] == {"table:t9": None}

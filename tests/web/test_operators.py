@@ -132,7 +132,7 @@ def test_a_token_that_expires_while_the_daemon_runs_is_refused(api):
     wait_until(lambda: client.get("/api/v1/jackpots").status_code == 401, "the end of the token")
     answer = client.get("/api/v1/jackpots")
     assert problem(answer)["code"] == "token_expired"
-    assert answer.json()["detail"] == f"the token of {name} ended at {ends}: a manager renews it"
+    assert answer.json()["detail"] == f"the token of {name} expired at {ends}: a manager can renew it"
     with api.client() as browser:
         browser.cookies.update(cookies)
         assert problem(browser.get("/api/v1/jackpots"))["code"] == "session_ended"

@@ -114,7 +114,7 @@ def test_a_box_number_beyond_every_table_is_refused_without_the_store(wire):
 def test_a_wager_of_a_table_removed_meanwhile_is_acknowledged_unanswered(wire):
     wire.floor.void()
     wire.receive("tables/t1/pads/3/wager", WAGER)
-    wire.floor.ask(UnlinkTable(AT, MANAGER, "t1", "moved"))
+    wire.floor.execute(UnlinkTable(AT, MANAGER, "t1", "moved"))
     wire.carry_out()
     answers = [body["answer"] for body in wire.bodies("tables/t1/pads/3/lamp") if body]
     assert (answers, len(wire.acknowledged)) == ([], 1)

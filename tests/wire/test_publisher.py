@@ -129,7 +129,7 @@ def test_a_removed_table_is_cleared_with_the_lamps_of_boxes_it_never_had(wire):
     assert wire.publisher.lamp(table, 9, WagerAnswer("w1", "rejected", "unknown_box"))
     wire.publisher.load_lamps([("t1", 12), ("t1", 3), ("t9", 1)])
     wire.published.clear()
-    wire.floor.ask(UnlinkTable(AT, MANAGER, "t1", "moved"))
+    wire.floor.execute(UnlinkTable(AT, MANAGER, "t1", "moved"))
     wire.publisher.publish_changes(wire.commit())
     cleared = {message.topic for message in wire.published if message.body is None and message.retain}
     boxes = {*range(1, 8), 9, 12}
@@ -173,14 +173,14 @@ def test_a_new_configuration_is_published_in_every_tables_state(wire):
 
 
 def test_a_suspended_table_is_published_at_once(wire):
-    wire.floor.ask(ReportMalfunction(AT, DEALER, "t2", "shoe", "jammed", "dealer_report"))
+    wire.floor.execute(ReportMalfunction(AT, DEALER, "t2", "shoe", "jammed", "dealer_report"))
     wire.publisher.publish_changes(wire.commit())
     assert wire.bodies("tables/t2/state")[-1]["suspended"] == "dealer_report"
 
 
 def test_a_lamp_carries_the_standing_wager_and_the_answer(wire):
     wire.floor.open()
-    wire.floor.ask(wire.floor.wagered(3, wager_id="w3"))
+    wire.floor.execute(wire.floor.wagered(3, wager_id="w3"))
     wire.commit()
     answer = WagerAnswer("other", "rejected", "no_ante")
     text = lamp(wire.committed.jackpot.tables["t1"], 3, answer, wire.committed.position)

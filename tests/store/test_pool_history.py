@@ -1,59 +1,39 @@
-"""What pools held over the last hours: what the ledger gives, however it is asked and whatever comes between."""
+"""The history of the pools agrees with the ledger, for any period and with any events in between."""
 
 from datetime import UTC, datetime, timedelta
-from uuid import uuid4
 
-import psycopg
-import pytest
 from sqlalchemy import select
 
 from jackpot.core.results import Refused
 from jackpot.engine.journal import Journal
 from jackpot.store import tables
-from jackpot.store.database import Database
-from jackpot.store.pool_history import MAX_HOURS, MAX_POINTS, History
-from jackpot.store.schema import migrate
+from jackpot.store.pool_history import MAX_HOURS, MAX_POINTS, PoolHistory
 from tests.support.core_floor import FLUSH, NOTHING, ROYALS, Floor
 
 NOW = datetime(2026, 11, 15, 9, 34, 56, 789_000, UTC)
 
 
-def told(moment):
+def formatted(moment):
     return moment.strftime("%Y-%m-%dT%H:%M:%S.") + f"{moment.microsecond // 1000:03d}Z"
 
 
 class TimedFloor(Floor):
-    """A floor in the store, whose commands are asked at a time that is told."""
+    """A floor in the store, whose commands are executed at the time `at`."""
 
-    def __init__(self, database, began):
-        self.journal, self.at = Journal.open(database, "main", "test"), began
+    def __init__(self, database, start):
+        self.journal, self.at = Journal.open(database, "main", "test"), start
         super().__init__(reserve=3_000_000, wager_cents=200)
 
-    def ask(self, command):
-        (outcome,) = self.journal.execute([command._replace(at=told(self.at))])
+    def execute(self, command):
+        (outcome,) = self.journal.execute([command._replace(at=formatted(self.at))])
         self.jackpot = self.journal.jackpot
         if isinstance(outcome, Refused):
             raise outcome
         return outcome.answer
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
-def database(request, tmp_path):
-    if request.param == "sqlite":
-        url = f"sqlite:///{tmp_path / 'store.db'}"
-    else:
-        server, name = request.getfixturevalue("postgres_url"), f"history_{uuid4().hex}"
-        with psycopg.connect(server, autocommit=True) as connection:
-            connection.execute(f"CREATE DATABASE {name}")
-        url = server.replace("/postgres", f"/{name}")
-    made = Database(url)
-    migrate(made)
-    yield made
-    made.close()
-
-
 def by_hand(database, at):
-    """What the pools held before this moment, by adding up the whole ledger."""
+    """Return the balances of the pools before this time, by adding up the whole ledger."""
     held = {"jackpot": 0, "reserve": 0}
     with database.reader() as connection:
         for row in connection.execute(select(tables.transfers)):
@@ -63,9 +43,9 @@ def by_hand(database, at):
     return held["jackpot"], held["reserve"]
 
 
-def asked(database, history, hours, now=NOW):
+def points_of(database, history, hours, now=NOW):
     with database.reader() as connection:
-        return history.points(connection, "main", hours, told(now))
+        return history.points(connection, "main", hours, formatted(now))
 
 
 def play(floor, rounds):
@@ -79,37 +59,37 @@ def play(floor, rounds):
 def check(database, points, now=NOW):
     assert 2 <= len(points) <= MAX_POINTS
     assert [point.at for point in points] == sorted({point.at for point in points})
-    assert points[-1].at == told(now)
+    assert points[-1].at == formatted(now)
     for point in points[:: max(1, len(points) // 25)]:
         assert (point.meter_cents, point.reserve_cents) == by_hand(database, point.at), point
 
 
-def test_every_point_is_what_the_ledger_gives(database):
+def test_every_point_is_the_sum_of_the_ledger(database):
     floor = TimedFloor(database, NOW - timedelta(hours=7))
     play(floor, 40)
     for hours in (1, 2, 5, 6, 24, 24 * 12, MAX_HOURS):
-        points = asked(database, History(), hours)
+        points = points_of(database, PoolHistory(), hours)
         check(database, points)
         first = datetime.fromisoformat(points[0].at)
         assert NOW - timedelta(hours=hours) - timedelta(days=1) <= first <= NOW - timedelta(hours=hours)
         assert (points[-1].meter_cents, points[-1].reserve_cents) == floor.pools
 
 
-def test_what_was_summed_up_before_is_remembered_and_what_is_new_is_added(database):
-    floor, history = TimedFloor(database, NOW - timedelta(hours=30)), History()
+def test_earlier_sums_are_kept_and_new_transfers_added(database):
+    floor, history = TimedFloor(database, NOW - timedelta(hours=30)), PoolHistory()
     for rounds in (20, 1, 100, 3):
         play(floor, rounds)
         for hours in (24, 20, 24, 40, 4):
-            check(database, asked(database, history, hours, floor.at), floor.at)
+            check(database, points_of(database, history, hours, floor.at), floor.at)
     floor.at += timedelta(days=3)
     play(floor, 2)
     later = floor.at + timedelta(hours=20)
-    check(database, asked(database, history, 24, later), later)
+    check(database, points_of(database, history, 24, later), later)
 
 
-def test_where_nothing_moved_lately_the_line_is_flat(database):
+def test_without_recent_transfers_the_history_is_flat(database):
     floor = TimedFloor(database, NOW - timedelta(days=400))
-    points = asked(database, History(), 24)
+    points = points_of(database, PoolHistory(), 24)
     assert {(point.meter_cents, point.reserve_cents) for point in points} == {floor.pools}
 
 
@@ -120,5 +100,5 @@ def test_a_clock_that_was_set_back_changes_no_amount(database):
     play(floor, 4)
     floor.at = NOW + timedelta(minutes=30)
     play(floor, 1)
-    points = asked(database, History(), 2)
+    points = points_of(database, PoolHistory(), 2)
     assert (points[-1].meter_cents, points[-1].reserve_cents) == floor.pools
