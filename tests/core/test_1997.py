@@ -82,7 +82,7 @@ def test_in_1997_losing_wagers_are_split_cumulatively_from_round_to_round():
     assert floor.holds("reserve") == 1_000_000 + 167 - 10_000
 
 
-def test_in_1997_a_voided_hands_wager_goes_back_from_where_it_waited():
+def test_in_1997_a_voided_hands_wager_is_returned_from_the_wagers_account():
     floor = Floor(rules=BOOMERANG)
     floor.open()
     floor.wager(1, 2)
@@ -93,7 +93,7 @@ def test_in_1997_a_voided_hands_wager_goes_back_from_where_it_waited():
     assert (floor.pools, floor.holds("wagers"), floor.holds("players")) == ((5_000_000, 2_000_000), 0, 0)
 
 
-def test_in_1997_a_hand_with_the_wrong_number_of_cards_is_void_and_its_wager_goes_back():
+def test_in_1997_a_hand_with_the_wrong_number_of_cards_is_void_and_its_wager_returned():
     floor = Floor(rules=BOOMERANG)
     floor.open()
     floor.wager(7, 6)
@@ -161,7 +161,7 @@ def test_in_1997_the_reset_comes_after_the_losing_wagers_are_pooled():
     assert floor.events[-1].transfers[-1] == (Account.RESERVE, Account.JACKPOT, 999_720, Kind.RESET)
 
 
-def test_in_1997_prizes_go_from_the_right_with_royals_where_they_sit():
+def test_in_1997_prizes_are_paid_from_the_right_with_royals_in_their_order_of_boxes():
     floor = Floor(rules=BOOMERANG)
     payouts = floor.play({7: ROYALS[0], 5: FLUSH, 2: STRAIGHT_FLUSHES[2]})
     assert [payout["box"] for payout in payouts] == [7, 5, 2]

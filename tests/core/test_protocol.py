@@ -122,7 +122,7 @@ def test_of_two_reasons_the_first_listed_is_given(first, second):
 
 
 @pytest.mark.parametrize("since", range(len(REASONS)), ids=lambda since: REASONS[since])
-def test_of_all_reasons_from_one_on_that_one_is_given(since):
+def test_the_first_of_several_reasons_is_given(since):
     floor, command = wager_with(*REASONS[since:])
     assert floor.refusal(command) == REASONS[since]
 
@@ -284,7 +284,7 @@ def test_a_rejected_wager_is_decided_anew():
     assert floor.execute(command) == ACCEPTED
 
 
-def test_a_rejected_id_may_come_again_with_other_content():
+def test_a_rejected_id_may_be_used_again_with_other_content():
     floor = Floor()
     floor.open()
     assert floor.refusal(floor.wagered(3, wager_id="w-1", amount=500)) == "wrong_amount"

@@ -141,7 +141,7 @@ def test_a_fixed_prize_the_jackpot_cannot_cover_falls_to_the_reserve_then_an_adv
     ("flush_box", "straight_flush", "jackpot"),
     [(7, 249_000, 2_500_000 - 10_000 - 249_000), (1, 250_000, 2_500_000 - 250_000 - 10_000)],
 )
-def test_where_fixed_prizes_come_from_the_jackpot_a_flush_paid_first_makes_the_straight_flush_10_per_cent_of_less(
+def test_if_the_jackpot_pays_fixed_prizes_a_flush_paid_first_lowers_the_straight_flush_prize(
     flush_box, straight_flush, jackpot
 ):
     floor = Floor(jackpot=2_500_000 - 200, fixed_prizes_from=FixedFrom.JACKPOT, **ALL_TO_JACKPOT)

@@ -282,7 +282,7 @@ def test_a_later_proposal_may_be_approved_first_and_versions_count_approvals():
     assert floor.jackpot.config.wager_cents == 500
 
 
-def test_a_proposal_is_approved_once_and_its_number_never_comes_again():
+def test_a_proposal_is_approved_once_and_its_number_never_used_again():
     floor = Floor()
     number = floor.propose(wager_cents=500)
     floor.approve(number)
@@ -619,7 +619,7 @@ def test_the_installer_adds_managers_only_so_that_two_person_control_can_work(ro
 
 
 @pytest.mark.parametrize("revoked", [0, 1])
-def test_revoking_never_gives_the_installer_its_right_back(revoked):
+def test_revoking_an_operator_never_restores_the_installers_right(revoked):
     site = site_with(*TWO_MANAGERS, ("moe", Role.MANAGER))
     name = TWO_MANAGERS[revoked][0]
     site = evolve_site(site, decide_site(site, RevokeOperator(AT, THIRD_MANAGER, name, "left")).event)
