@@ -68,7 +68,6 @@ RUNS = 200 if LONG else 25
 RUN_SETTINGS = settings(
     max_examples=10,
     stateful_step_count=60 if LONG else 28,
-    deadline=None,
     database=None,
     suppress_health_check=list(HealthCheck),
 )
