@@ -25,7 +25,7 @@ from rich.table import Table
 from wire import Controller, Load, Timing, mosquitto
 
 from jackpot.store.signed_notes import Signer
-from jackpot.verification.verifier_process import Order
+from jackpot.verification.verifier_process import VerificationRequest
 
 HERE = Path(__file__).parent
 FILL, PER_SECOND, SECONDS = 10, 200, 8
@@ -35,7 +35,7 @@ FILL, PER_SECOND, SECONDS = 10, 200, 8
 def verifying(folder: Path) -> Iterator[None]:
     """The process beside the daemon, started again for everything whenever it is done."""
     key = Signer.of((folder / "jackpot.key").read_text().strip()).verifier
-    order = json.dumps(Order(f"sqlite:///{folder}/jackpot.db", str(key), 0.0)._asdict()).encode() + b"\n"
+    order = json.dumps(VerificationRequest(f"sqlite:///{folder}/jackpot.db", str(key), 0.0)._asdict()).encode() + b"\n"
     ended = threading.Event()
     again = threading.Thread(target=_again, args=(order, ended))
     again.start()

@@ -98,17 +98,17 @@ def test_the_key_must_be_there_be_this_sites_and_be_a_secret(patient):
     code, told = patient.say()
     assert (code, told["key"][0]) == (0, "warning")
     patient.set(site="other")
-    assert patient.wrong() == ("key", "jackpot.key is the key of casino, and this site is other")
+    assert patient.wrong() == ("key", "jackpot.key is the key of the site casino, but this site is other")
     key.write_text("nonsense")
     assert patient.wrong()[0] == "key"
     key.unlink()
-    assert "is not there" in patient.wrong()[1]
+    assert "does not exist" in patient.wrong()[1]
 
 
 @pytest.mark.parametrize(
     ("database", "problem"),
     [
-        ("sqlite:///missing.db", "is not there"),
+        ("sqlite:///missing.db", "does not exist"),
         ("postgresql://me:hunter2@127.0.0.1:1/db", "refused"),
         ("mysql://x", "SQLite or PostgreSQL"),
     ],
@@ -165,12 +165,12 @@ def test_certificates_are_looked_at_where_tls_is_spoken(patient, tmp_path):
         assert (code, told["broker"][0], told["certificates"][0]) == (1, "wrong", "wrong")
         assert "its certificate is not trusted: self-signed certificate" in told["certificates"][1]
         code, told = patient.set(broker_ca_file=authority).say()
-        assert (code, told["broker"]) == (0, ("ok", f"mqtts://localhost:{port} lets us in"))
+        assert (code, told["broker"]) == (0, ("ok", f"mqtts://localhost:{port} accepts our connection"))
         ends = [says for part, _, says in patient.findings if part == "certificates"]
         assert [" in 89 days" in says for says in ends] == [True, True]  # the authority's and the broker's
 
 
-@pytest.mark.parametrize(("days", "state", "problem"), [(10, "warning", "in 9 days"), (-1, "wrong", "ended on")])
+@pytest.mark.parametrize(("days", "state", "problem"), [(10, "warning", "in 9 days"), (-1, "wrong", "expired on")])
 def test_a_certificate_that_ends_soon_or_has_ended_is_said(patient, tmp_path, days, state, problem):
     with tls_broker(tmp_path, days=days) as (port, authority):
         patient.set(broker=f"mqtts://localhost:{port}", broker_ca_file=authority).say()
@@ -183,7 +183,7 @@ def test_a_webhook_is_reached_but_not_posted_to(patient):
     with receiving() as receiver:
         patient.set(webhook_url=f"http://127.0.0.1:{receiver.port}/T0KEN", webhook_secret=SECRET)
         code, told = patient.say()
-        assert (code, told["webhook"]) == (0, ("ok", f"http://127.0.0.1:{receiver.port} takes connections"))
+        assert (code, told["webhook"]) == (0, ("ok", f"http://127.0.0.1:{receiver.port} accepts connections"))
         assert receiver.posts == []
     part, says = patient.wrong()
     assert (part, "T0KEN" in says, SECRET in says) == ("webhook", False, False)

@@ -254,7 +254,7 @@ def test_init_refuses_a_second_time_and_changes_nothing(site, jackpot):
     site.config.rename(site.folder / "kept.toml")
     refused(jackpot(site.folder, "init"), "the key file", "exists already", codes=[2])
     site.key.rename(site.folder / "kept.key")
-    refused(jackpot(site.folder, "init"), "holds a site already", codes=[1])
+    refused(jackpot(site.folder, "init"), "already holds a site", codes=[1])
     (site.folder / "kept.toml").rename(site.config)
     (site.folder / "kept.key").rename(site.key)
     assert set(site.state()) == set(before)
@@ -323,7 +323,7 @@ def test_the_command_line_beats_the_environment_and_the_environment_beats_the_fi
     assert answer(tmp_path, "init", "--site", "mine", JACKPOT_SITE="theirs")["public_key"].startswith("mine+")
     assert 'site = "mine"' in (tmp_path / "jackpot.toml").read_text()
     done = jackpot(tmp_path, "pools", JACKPOT_DATABASE="sqlite:////nowhere/at/all.db")
-    refused(done, "/nowhere/at/all.db is not there")
+    refused(done, "/nowhere/at/all.db does not exist")
 
 
 @pytest.mark.parametrize(
@@ -352,7 +352,7 @@ def test_migrate_says_what_it_did_and_is_harmless_twice(site, jackpot, answer):
     newest = head()
     assert answer(site.folder, "migrate") == {"before": newest, "after": newest}
     done = jackpot(site.folder, "migrate")
-    assert (done.code, done.out, done.err) == (0, f"The schema was at {newest} already.\n", "")
+    assert (done.code, done.out, done.err) == (0, f"The schema is already at {newest}.\n", "")
     site.database.unlink()
     assert answer(site.folder, "migrate") == {"before": None, "after": newest}
     assert answer(site.folder, "pools") == []
@@ -529,7 +529,7 @@ def test_an_untouched_store_verifies(played, jackpot, answer):
     done = jackpot(played.folder, "audit", "verify")
     assert (done.code, done.err) == (0, "")
     assert [line.partition(":")[0] for line in done.out.splitlines()] == ["main", "site"]
-    assert done.out.count("nothing wrong") == 2
+    assert done.out.count("all correct") == 2
     found = {row["chain"]: row for row in answer(played.folder, "audit", "verify")}
     assert found["main"]["events"] == played.floor.journal.lease.head.seq
     assert [row["problem"] for row in found.values()] == [None, None]
@@ -740,7 +740,7 @@ def test_the_holder_of_the_key_file_renews_a_lost_token_and_the_trail_says_so(si
     answer(site.folder, "operator", "renew", "manager2", "--token", fresh)
     key = site.folder / "jackpot.key"
     key.write_text(Signer.new("casino").word)
-    refused(jackpot(site.folder, "operator", "renew", "manager2", "--with-key"), "key does not fit", codes=[1])
+    refused(jackpot(site.folder, "operator", "renew", "manager2", "--with-key"), "key does not match", codes=[1])
 
 
 def test_every_act_ends_with_a_checkpoint_and_without_the_key_nothing_is_done(site, jackpot, answer):
@@ -872,7 +872,7 @@ def test_a_configuration_that_starves_the_reserve_is_warned_of_with_the_figure(s
     assert figure in answer(site.folder, *propose(site, "--wager-cents", "100"))["warning"]
     done = jackpot(site.folder, *propose(site, "--wager-cents", "100"))
     assert (done.code, done.err) == (0, "")
-    assert f"Beware: the reserve would lose {figure}" in done.out
+    assert f"Warning: the reserve would lose {figure}" in done.out
 
 
 def test_a_proposal_is_withdrawn(site, jackpot, answer):
@@ -1053,7 +1053,7 @@ def test_a_backup_that_is_damaged_is_not_restored(site, tmp_path, jackpot, answe
     if other.database.exists():
         assert answer(other.folder, "pools") == []
     else:
-        refused(jackpot(other.folder, "pools"), "is not there")
+        refused(jackpot(other.folder, "pools"), "does not exist")
 
 
 def test_a_backup_to_a_full_disk_leaves_no_file(site, jackpot):
@@ -1111,9 +1111,9 @@ def test_a_configuration_that_is_a_folder_is_refused(site, jackpot, tmp_path):
         ("nonsense", ("database",)),
         ("", ("database",)),
         ("mysql://localhost/x", ("mysql",)),
-        ("sqlite:///missing.db", ("missing.db is not there",)),
-        ("sqlite:///.", ("is not there",)),
-        ("sqlite://", ("is not there",)),
+        ("sqlite:///missing.db", ("missing.db does not exist",)),
+        ("sqlite:///.", ("does not exist",)),
+        ("sqlite://", ("does not exist",)),
         ("sqlite:///jackpot.toml", ("not a database",)),
         ("postgresql://jackpot:secret@127.0.0.1:1/x", ("127.0.0.1", "***")),
         ("postgresql://127.0.0.1:port/x", ("database",)),

@@ -22,7 +22,7 @@ from jackpot.store.schema import migrate
 from jackpot.store.signed_notes import Signer
 from jackpot.verification import monitor as trails
 from jackpot.verification.monitor import VerificationMonitor
-from jackpot.verification.verifier_process import Order
+from jackpot.verification.verifier_process import VerificationRequest
 
 AT = "2026-11-15T09:30:00.000Z"
 LIMIT_SECONDS = 30
@@ -46,7 +46,7 @@ class Heard:
 
     def __init__(self, site, seconds=0.1):
         self.wrong = []
-        self._order = Order(site.lease.database.url, str(Signer("casino", bytes(32)).verifier), seconds)
+        self._order = VerificationRequest(site.lease.database.url, str(Signer("casino", bytes(32)).verifier), seconds)
         self.watch = VerificationMonitor(self._order, self._hear)
 
     async def _hear(self, verified):
@@ -216,7 +216,7 @@ def test_a_store_that_is_away_is_counted_and_verified_when_it_is_back(site, tmp_
 
 
 def test_it_has_the_lowest_priority_is_started_again_and_ends_with_its_watch(site, monkeypatch):
-    monkeypatch.setattr(trails, "AGAIN_SECONDS", 0.01)
+    monkeypatch.setattr(trails, "RESTART_SECONDS", 0.01)
 
     async def run():
         add(site, "1.0")
@@ -234,7 +234,7 @@ def test_it_has_the_lowest_priority_is_started_again_and_ends_with_its_watch(sit
 
 
 def test_a_fault_of_the_watch_ends_nothing(site, monkeypatch):
-    monkeypatch.setattr(trails, "AGAIN_SECONDS", 0.01)
+    monkeypatch.setattr(trails, "RESTART_SECONDS", 0.01)
     faults = [RuntimeError("a fault"), ValueError("another")]
 
     class Faulty(Heard):
@@ -257,7 +257,7 @@ def test_a_fault_of_the_watch_ends_nothing(site, monkeypatch):
 
 def test_it_ends_when_its_daemon_is_killed():
     """Nobody closes anything for a daemon that was killed, but the kernel its pipes."""
-    order = Order("sqlite:////nowhere/store.db", str(Signer("casino", bytes(32)).verifier), 60)
+    order = VerificationRequest("sqlite:////nowhere/store.db", str(Signer("casino", bytes(32)).verifier), 60)
     program = f"""
 import json, subprocess, sys
 command = [sys.executable, "-m", "jackpot.verification.verifier_process"]
