@@ -79,20 +79,20 @@ def test_a_healthy_site_has_a_sentence_for_every_part_and_exit_0(patient):
     assert all(state == "ok" and says for state, says in told.values())
 
 
-def test_people_get_a_table(patient, capsys):
+def test_without_json_the_output_is_a_table(patient, capsys):
     assert run(["doctor"]) == 0
     drawn = capsys.readouterr().out
     assert all(part in drawn for part in PARTS)
 
 
-def test_a_configuration_that_cannot_be_read_is_all_there_is_to_say(patient):
+def test_a_configuration_that_cannot_be_read_is_the_only_wrong_part(patient):
     (patient.folder / "jackpot.toml").write_text("site = 'a b'\n")
     assert patient.wrong()[0] == "configuration"
     (patient.folder / "jackpot.toml").unlink()
     assert "make one with jackpot init" in patient.wrong()[1]
 
 
-def test_the_key_must_be_there_be_this_sites_and_be_a_secret(patient):
+def test_the_key_must_exist_belong_to_this_site_and_be_private(patient):
     key = patient.folder / "jackpot.key"
     key.chmod(0o644)
     code, told = patient.say()
@@ -113,19 +113,19 @@ def test_the_key_must_be_there_be_this_sites_and_be_a_secret(patient):
         ("mysql://x", "SQLite or PostgreSQL"),
     ],
 )
-def test_a_store_that_does_not_answer_is_said_without_its_password(patient, database, problem):
+def test_a_store_that_does_not_answer_is_reported_without_its_password(patient, database, problem):
     part, says = patient.set(database=database).wrong()
     assert (part, problem in says, "hunter2" in says) == ("store", True, False)
     assert not (patient.folder / "missing.db").exists()
 
 
-def test_a_schema_that_is_not_at_head_is_said_with_what_to_do(patient):
+def test_a_schema_of_another_version_is_reported_with_a_remedy(patient):
     patient.sql("UPDATE alembic_version SET version_num = '0001'")
     assert patient.wrong()[0] == "schema"
     assert "run jackpot migrate" in patient.wrong()[1]
 
 
-def test_a_clock_that_is_behind_the_last_event_is_wrong_and_one_nobody_sets_is_suspect(patient, monkeypatch):
+def test_a_clock_behind_the_last_event_is_wrong_and_an_unsynchronised_one_is_a_warning(patient, monkeypatch):
     monkeypatch.setattr(doctors, "_is_synchronised", lambda: False)
     code, told = patient.say()
     assert (code, told["clock"][0]) == (0, "warning")
@@ -133,15 +133,15 @@ def test_a_clock_that_is_behind_the_last_event_is_wrong_and_one_nobody_sets_is_s
     assert "before the last event at 2999" in patient.wrong()[1]
 
 
-def test_the_kernel_is_asked_of_its_clock():
+def test_the_kernel_reports_if_its_clock_is_synchronised():
     assert doctors._is_synchronised() in (True, False)
 
 
-def test_a_time_zone_that_is_none_is_wrong(patient):
+def test_an_unknown_time_zone_is_wrong(patient):
     assert patient.set(timezone="Canberra/Casino").wrong()[0] == "timezone"
 
 
-def test_a_broker_that_is_away_or_misspelt_is_said_without_its_password(patient):
+def test_an_unreachable_or_misspelt_broker_is_reported_without_its_password(patient):
     part, says = patient.set(broker="mqtt://me:hunter2@127.0.0.1:1").wrong()
     assert (part, says) == ("broker", "mqtt://127.0.0.1:1: Connection refused")
     assert patient.set(broker="amqp://me:hunter2@broker").wrong()[0] == "broker"
@@ -158,7 +158,7 @@ def _no_program():
     raise doctors.BrokerError("there is no embedded broker")
 
 
-def test_certificates_are_looked_at_where_tls_is_spoken(patient, tmp_path):
+def test_certificates_are_checked_for_tls_connections(patient, tmp_path):
     with tls_broker(tmp_path) as (port, authority):
         patient.set(broker=f"mqtts://localhost:{port}")
         code, told = patient.say()
@@ -171,7 +171,7 @@ def test_certificates_are_looked_at_where_tls_is_spoken(patient, tmp_path):
 
 
 @pytest.mark.parametrize(("days", "state", "problem"), [(10, "warning", "in 9 days"), (-1, "wrong", "expired on")])
-def test_a_certificate_that_ends_soon_or_has_ended_is_said(patient, tmp_path, days, state, problem):
+def test_an_expired_or_soon_expiring_certificate_is_reported(patient, tmp_path, days, state, problem):
     with tls_broker(tmp_path, days=days) as (port, authority):
         patient.set(broker=f"mqtts://localhost:{port}", broker_ca_file=authority).say()
         found = [(state, says) for part, state, says in patient.findings if part == "certificates"]
@@ -179,7 +179,7 @@ def test_a_certificate_that_ends_soon_or_has_ended_is_said(patient, tmp_path, da
         assert problem in found[0][1]
 
 
-def test_a_webhook_is_reached_but_not_posted_to(patient):
+def test_the_webhook_is_connected_to_without_a_post(patient):
     with receiving() as receiver:
         patient.set(webhook_url=f"http://127.0.0.1:{receiver.port}/T0KEN", webhook_secret=SECRET)
         code, told = patient.say()
@@ -191,7 +191,7 @@ def test_a_webhook_is_reached_but_not_posted_to(patient):
     assert "secret is whsec_" in patient.wrong()[1]
 
 
-def test_nobody_who_does_not_answer_is_waited_for_long(patient, monkeypatch):
+def test_a_server_that_does_not_answer_is_given_up_after_a_limit(patient, monkeypatch):
     monkeypatch.setattr(doctors, "CONNECT_SECONDS", 0.3)
     with socket.create_server(("127.0.0.1", 0)) as silent:
         began = time.monotonic()

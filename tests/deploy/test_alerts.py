@@ -20,7 +20,7 @@ def promtool(*arguments):
     "arguments",
     [("check", "rules", "alerts.yml"), ("check", "config", "prometheus.yml"), ("test", "rules", "alerts_test.yml")],
 )
-def test_promtool_finds_nothing_wrong(arguments):
+def test_promtool_finds_no_error(arguments):
     done = promtool(*arguments)
     assert done.returncode == 0, done.stdout + done.stderr
 
@@ -38,7 +38,7 @@ def test_the_unit_tests_fail_when_a_rule_is_broken(tmp_path):
     assert (done.returncode, "JackpotWinPendingLong" in done.stderr) == (1, True)
 
 
-def test_every_alert_is_seen_to_fire_and_to_be_quiet():
+def test_every_alert_has_a_test_that_fires_it_and_one_that_does_not():
     alerts = re.findall(r"- alert: (\w+)", (RULES / "alerts.yml").read_text())
     tested = (RULES / "alerts_test.yml").read_text()
     for alert in alerts:
@@ -49,7 +49,7 @@ def test_every_alert_is_seen_to_fire_and_to_be_quiet():
     assert quiet == []
 
 
-def test_every_alert_has_a_severity_a_sentence_and_what_to_do():
+def test_every_alert_has_a_severity_a_summary_and_an_action():
     blocks = (RULES / "alerts.yml").read_text().split("- alert: ")[1:]
     for block in blocks:
         assert re.search(r"labels: \{severity: (critical|warning)\}", block), block

@@ -146,7 +146,7 @@ def test_every_query_of_the_dashboard_returns_data(prometheus, query):
 
 
 @pytest.mark.parametrize("selector", selectors())
-def test_everything_that_a_rule_looks_at_is_there(prometheus, selector):
+def test_every_series_that_a_rule_uses_has_data(prometheus, selector):
     assert wait_until(lambda: prometheus.ask(selector), f"data of {selector}", LIMIT_SECONDS)
 
 
@@ -160,7 +160,7 @@ def test_the_alerts_fire_in_a_real_prometheus(prometheus):
     assert not firing() & {"JackpotDown", "JackpotTrailWrong", "JackpotMeterOld", "JackpotBrokerLost"}
 
 
-def test_no_rule_fails_to_be_evaluated(prometheus):
+def test_every_rule_is_evaluated_without_an_error(prometheus):
     wait_until(
         lambda: prometheus.ask('jackpot:wager_to_lamp_seconds:p99{jackpot="main"}'), "a recorded rule", LIMIT_SECONDS
     )
@@ -169,7 +169,7 @@ def test_no_rule_fails_to_be_evaluated(prometheus):
     assert len(rules) > 20
 
 
-def test_the_metrics_keep_prometheus_conventions(prometheus):
+def test_the_metrics_follow_the_conventions_of_prometheus(prometheus):
     target = prometheus.get("targets")["activeTargets"][0]["scrapeUrl"]
     with urllib.request.urlopen(target, timeout=LIMIT_SECONDS) as reply:
         told = reply.read()
@@ -178,7 +178,7 @@ def test_the_metrics_keep_prometheus_conventions(prometheus):
     assert complaints == []
 
 
-def test_no_two_panels_overlap_and_each_says_what_it_shows():
+def test_no_two_panels_overlap_and_each_has_a_description():
     taken = {}
     for panel in DASHBOARD["panels"]:
         grid = panel["gridPos"]
@@ -192,7 +192,7 @@ def test_no_two_panels_overlap_and_each_says_what_it_shows():
     assert len(ids) == len(set(ids))
 
 
-def test_the_dashboard_names_no_datasource_of_its_own():
+def test_the_dashboard_lets_its_user_choose_the_datasource():
     """It is imported anywhere: the reader chooses the Prometheus."""
     assert {json.dumps(panel["datasource"]) for panel in DASHBOARD["panels"] if "datasource" in panel} == {
         json.dumps({"type": "prometheus", "uid": "${datasource}"})

@@ -32,7 +32,7 @@ def new_site(tmp_path):
 
 
 @pytest.mark.parametrize("where", ["127.0.0.1", "0.0.0.0"])
-def test_a_port_that_is_taken_is_refused_in_one_sentence_that_says_what_to_do(new_site, where):
+def test_a_port_in_use_is_refused_with_one_sentence_and_a_remedy(new_site, where):
     with socket.create_server((where, 0)) as taken:
         port = taken.getsockname()[1]
         site = new_site(port)
@@ -43,7 +43,7 @@ def test_a_port_that_is_taken_is_refused_in_one_sentence_that_says_what_to_do(ne
     assert "embedded_port" in done.err
 
 
-def test_somebody_who_takes_the_port_meanwhile_is_not_taken_for_the_broker(tmp_path, monkeypatch):
+def test_another_server_at_the_port_is_not_mistaken_for_the_broker(tmp_path, monkeypatch):
     monkeypatch.setattr(embedded_broker, "_require_free", lambda _port: None)
     with socket.create_server(("127.0.0.1", 0)) as taken:
         refused = pytest.raises(BrokerError, match=r"did not start: .*address already in use")
@@ -51,7 +51,7 @@ def test_somebody_who_takes_the_port_meanwhile_is_not_taken_for_the_broker(tmp_p
             pass
 
 
-def test_connections_that_have_ended_do_not_keep_the_port(tmp_path):
+def test_closed_connections_do_not_block_the_port(tmp_path):
     port = free_port()
     for _ in range(2):
         with embedded(tmp_path, port):
@@ -63,7 +63,7 @@ def test_connections_that_have_ended_do_not_keep_the_port(tmp_path):
     assert not takes_connections(port)
 
 
-def test_a_broker_that_is_killed_is_started_again_and_all_is_told_anew(new_site):
+def test_a_killed_broker_is_restarted_and_all_state_is_published_again(new_site):
     port = free_port()
     site = new_site(port)
     site.start()
@@ -81,7 +81,7 @@ def test_a_broker_that_is_killed_is_started_again_and_all_is_told_anew(new_site)
     assert not takes_connections(port)
 
 
-def test_a_broker_that_is_started_again_has_what_it_kept(new_site):
+def test_a_restarted_broker_still_has_its_retained_messages(new_site):
     port = free_port()
     site = new_site(port)
     site.start()
@@ -94,7 +94,7 @@ def test_a_broker_that_is_started_again_has_what_it_kept(new_site):
     wait_until(lambda: hears(port, site.id, "kept"), "what it kept")
 
 
-def test_no_broker_outlives_a_daemon_that_is_killed_neither_the_first_nor_one_started_again(new_site):
+def test_no_broker_outlives_a_killed_daemon(new_site):
     port = free_port()
     site = new_site(port)
     site.start()
@@ -107,7 +107,7 @@ def test_no_broker_outlives_a_daemon_that_is_killed_neither_the_first_nor_one_st
     wait_until(lambda: not takes_connections(port), "the end of the other broker")
 
 
-def test_a_broker_whose_port_was_taken_meanwhile_is_started_as_soon_as_it_can_be(new_site):
+def test_a_broker_whose_port_was_taken_is_started_when_the_port_is_free(new_site):
     site, port = left_by_its_broker(new_site)
     with socket.create_server(("127.0.0.1", port)):
         wait_until(lambda: f"the embedded broker cannot use port {port}" in site.log, "the refusal")
@@ -115,14 +115,14 @@ def test_a_broker_whose_port_was_taken_meanwhile_is_started_as_soon_as_it_can_be
     assert site.stop() == 0
 
 
-def test_a_daemon_ends_in_order_while_its_broker_is_away(new_site):
+def test_a_daemon_ends_cleanly_while_its_broker_is_down(new_site):
     site, port = left_by_its_broker(new_site)
     with socket.create_server(("127.0.0.1", port)):
         wait_until(lambda: "embedded broker not started" in site.log, "the refusal")
         assert site.stop() == 0
 
 
-def test_a_broker_that_cannot_be_started_is_tried_ever_more_seldom(tmp_path, monkeypatch):
+def test_a_broker_that_cannot_be_started_is_tried_again_with_growing_waits(tmp_path, monkeypatch):
     waits = []
 
     async def wait(seconds):
@@ -140,7 +140,7 @@ def test_a_broker_that_cannot_be_started_is_tried_ever_more_seldom(tmp_path, mon
     assert waits == [0.2, 0.4, 0.8, 1.6, 3.2, 6.4, 10, 10]
 
 
-def test_a_broker_that_does_not_end_when_it_is_told_is_killed(tmp_path, monkeypatch):
+def test_a_broker_that_does_not_end_is_killed(tmp_path, monkeypatch):
     monkeypatch.setattr(embedded_broker, "STOP_SECONDS", 0.2)
     with EmbeddedBroker(tmp_path) as own:
         os.kill(own._process.pid, signal.SIGSTOP)

@@ -41,7 +41,7 @@ def behind_its_back(site, *statements):
     database.close()
 
 
-def test_a_daemon_that_serves_is_live_and_ready_and_names_each_part(new_site, mosquitto_port):
+def test_a_serving_daemon_is_live_and_ready_and_names_each_part(new_site, mosquitto_port):
     site = new_site(mosquitto_port)
     site.start()
     assert get(site, "/livez")[:2] == (200, {"live": True})
@@ -53,7 +53,7 @@ def test_a_daemon_that_serves_is_live_and_ready_and_names_each_part(new_site, mo
         assert get(site, path, "HEAD")[:2] == (200, None)
 
 
-def test_a_daemon_that_waits_for_its_broker_says_so_and_answers_nothing_else_yet(new_site, tmp_path):
+def test_a_daemon_that_waits_for_its_broker_reports_it_and_answers_only_health_checks(new_site, tmp_path):
     port = free_port()
     site = new_site(port)
     site.start(wait=False)
@@ -71,7 +71,7 @@ def test_a_daemon_that_waits_for_its_broker_says_so_and_answers_nothing_else_yet
         assert get(site, "/api/v1/nonsense")[0] == 401
 
 
-def test_a_broker_that_is_lost_is_named_until_it_is_back(new_site, tmp_path):
+def test_a_lost_broker_is_reported_until_it_is_back(new_site, tmp_path):
     port = free_port()
     with mosquitto(tmp_path, port):
         site = new_site(port)
@@ -87,7 +87,7 @@ def test_a_broker_that_is_lost_is_named_until_it_is_back(new_site, tmp_path):
         assert site.metric('jackpot_broker_connections_total{jackpot="main"}') == 2
 
 
-def test_a_store_that_is_away_is_named_and_the_daemon_lives(new_site, mosquitto_port, new_client):
+def test_an_unreachable_store_is_reported_and_the_daemon_stays_live(new_site, mosquitto_port, new_client):
     with postgres.restartable() as server:
         site = new_site(mosquitto_port, database=server.url)
         site.start()
@@ -101,7 +101,7 @@ def test_a_store_that_is_away_is_named_and_the_daemon_lives(new_site, mosquitto_
         site.stop()
 
 
-def test_a_lease_that_another_has_taken_and_a_schema_of_another_program_are_named(new_site, mosquitto_port):
+def test_a_lost_lease_and_a_schema_of_another_version_are_reported(new_site, mosquitto_port):
     site = new_site(mosquitto_port)
     site.start()
     behind_its_back(site, "UPDATE chains SET epoch = epoch + 1 WHERE chain = 'main'")
@@ -112,7 +112,7 @@ def test_a_lease_that_another_has_taken_and_a_schema_of_another_program_are_name
     wait_until(lambda: "schema" in unready(site), "the schema to be seen")
 
 
-def test_a_trail_that_is_wrong_is_said_but_takes_the_console_from_nobody(new_site, mosquitto_port):
+def test_a_wrong_trail_is_reported_but_the_daemon_stays_ready(new_site, mosquitto_port):
     site = new_site(mosquitto_port, VERIFY_MINUTES=0.005)
     site.start()
     wait_until(lambda: site.metric('jackpot_audit_verified_seq{jackpot="main"}') == site.head(), "the verification")
@@ -141,7 +141,7 @@ def systemd(tmp_path):
         yield heard
 
 
-def test_nobody_waits_for_a_listener_that_does_not_listen(systemd, monkeypatch):
+def test_notifying_systemd_never_blocks(systemd, monkeypatch):
     monkeypatch.setitem(os.environ, "NOTIFY_SOCKET", systemd.getsockname())
     for _ in range(1_000):
         tell("WATCHDOG=1")
@@ -150,9 +150,7 @@ def test_nobody_waits_for_a_listener_that_does_not_listen(systemd, monkeypatch):
     tell("WATCHDOG=1")
 
 
-def test_systemd_hears_when_it_is_ready_that_its_loop_turns_and_when_it_stops(
-    new_site, mosquitto_port, systemd, monkeypatch
-):
+def test_systemd_is_notified_of_ready_watchdog_and_stopping(new_site, mosquitto_port, systemd, monkeypatch):
     monkeypatch.setitem(os.environ, "NOTIFY_SOCKET", systemd.getsockname())
     monkeypatch.setitem(os.environ, "WATCHDOG_USEC", "200000")
     site = new_site(mosquitto_port)
@@ -167,14 +165,14 @@ def test_systemd_hears_when_it_is_ready_that_its_loop_turns_and_when_it_stops(
         said.append(systemd.recv(1_000).decode())
 
 
-def test_a_time_zone_that_is_none_is_refused_at_the_start(new_site, mosquitto_port):
+def test_an_unknown_time_zone_is_refused_at_the_start(new_site, mosquitto_port):
     site = new_site(mosquitto_port)
     site.settings = site.settings | {"TIMEZONE": "Canberra/Casino"}
     done = site.run("serve")
     assert (done.code, "there is no time zone 'Canberra/Casino'" in done.err) == (1, True), done.err
 
 
-def test_the_log_of_the_store_is_folded_into_its_file_while_the_daemon_serves(new_site, mosquitto_port, new_client):
+def test_the_write_ahead_log_is_checkpointed_while_the_daemon_serves(new_site, mosquitto_port, new_client):
     site = new_site(mosquitto_port)
     client = new_client(mosquitto_port, site.id, "tables/#")
     site.start()

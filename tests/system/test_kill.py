@@ -30,7 +30,7 @@ def broker_port(request):
     return request.getfixturevalue(f"{request.param}_port")
 
 
-def test_nothing_is_lost_or_doubled_and_everybody_is_answered_however_often_the_controller_is_killed(
+def test_kills_of_the_controller_lose_and_duplicate_no_wager_and_every_wager_is_answered(
     broker_port, new_site, new_client
 ):
     site = new_site(broker_port, tables=len(TABLES))

@@ -116,7 +116,7 @@ def test_a_pad_that_goes_offline_with_no_lit_wager_suspends_nothing(floor_of_eac
     assert site.metric("jackpot_malfunctions_total") == 0
 
 
-def test_a_pad_that_came_back_and_goes_again_suspends_its_table_again(floor_of_each, broker_port, new_pad):
+def test_a_pad_that_goes_offline_again_suspends_its_table_again(floor_of_each, broker_port, new_pad):
     site, client = floor_of_each
     client.command("t1", "c1", "open_round")
     assert client.wager("t1", 3, "w3", 1)["lit"]
@@ -130,7 +130,7 @@ def test_a_pad_that_came_back_and_goes_again_suspends_its_table_again(floor_of_e
         assert suspensions(site) == ["pad_offline"] * times
 
 
-def test_a_wager_of_a_pad_that_is_already_gone_suspends_its_table_too(floor, mosquitto_port, new_pad):
+def test_a_wager_of_a_pad_that_is_already_offline_suspends_its_table(floor, mosquitto_port, new_pad):
     site, client = floor
     pad = new_pad(mosquitto_port, site, "t1", 3)
     client.command("t1", "c1", "open_round")
@@ -140,7 +140,7 @@ def test_a_wager_of_a_pad_that_is_already_gone_suspends_its_table_too(floor, mos
     assert client.wait("tables/t1/state", lambda s: s["suspended"], seconds=10)["suspended"] == "pad_offline"
 
 
-def test_while_the_store_fails_nothing_is_answered_and_on_its_return_every_table_waits_for_a_supervisor(
+def test_while_the_store_fails_nothing_is_answered_and_then_every_table_is_suspended(
     mosquitto_port, new_site, new_client
 ):
     with postgres.restartable() as server:
@@ -183,9 +183,7 @@ def test_while_the_store_fails_nothing_is_answered_and_on_its_return_every_table
         assert site.verified()
 
 
-def test_a_controller_that_ends_while_the_store_fails_leaves_its_tables_suspended_until_a_supervisor_resumes_them(
-    mosquitto_port, new_site, new_client
-):
+def test_tables_stay_suspended_if_the_controller_ends_while_the_store_fails(mosquitto_port, new_site, new_client):
     with postgres.restartable() as server:
         site = new_site(mosquitto_port, database=server.url)
         client = new_client(mosquitto_port, site.id, *EVERYTHING)
@@ -226,7 +224,7 @@ def test_a_controller_that_ends_while_the_store_fails_leaves_its_tables_suspende
         assert not [row for row in site.answer("tables") if row["suspended"]]
 
 
-def test_a_pad_that_goes_silent_at_a_suspended_table_is_on_record_and_told_of_once(floor, mosquitto_port, new_pad):
+def test_a_pad_that_goes_offline_at_a_suspended_table_is_recorded_once(floor, mosquitto_port, new_pad):
     site, client = floor
     pad = new_pad(mosquitto_port, site, "t1", 3)
     client.command("t1", "c1", "open_round")
@@ -276,7 +274,7 @@ def test_a_display_that_contradicts_the_meter_for_more_than_30_seconds_suspends_
     assert site.verified()
 
 
-def test_a_second_controller_takes_over_and_the_first_ends_by_itself_with_one_sentence(floor):
+def test_a_second_controller_takes_over_and_the_first_ends_with_one_sentence(floor):
     site, client = floor
     client.command("t1", "c1", "open_round")
     client.wager("t1", 1, "w1", 1)
@@ -301,7 +299,7 @@ def test_a_second_controller_takes_over_and_the_first_ends_by_itself_with_one_se
 
 
 @pytest.mark.parametrize("kind", ["mosquitto", "embedded"])
-def test_a_broker_that_is_killed_and_started_again_loses_and_doubles_no_wager(kind, tmp_path, new_site, new_client):
+def test_a_restart_of_the_broker_loses_and_duplicates_no_wager(kind, tmp_path, new_site, new_client):
     broker = {"mosquitto": mosquitto, "embedded": embedded}[kind]
     running = broker(tmp_path)
     port = running.__enter__()
@@ -336,7 +334,7 @@ def test_a_lamp_that_its_pad_reports_dark_in_this_round_is_named_when_wagers_clo
     assert client.command("t1", "c5", "close_wagers", round=2)["unconfirmed"] == []  # what it showed in round 1
 
 
-def test_the_meter_comes_at_most_ten_times_a_second_soon_after_a_change_and_never_older_than_five_seconds(floor):
+def test_the_meter_is_published_at_most_ten_times_a_second_and_at_least_every_five_seconds(floor):
     _, client = floor
     client.command("t1", "c1", "open_round")
     began = time.monotonic()
@@ -370,7 +368,7 @@ def test_the_meter_comes_at_most_ten_times_a_second_soon_after_a_change_and_neve
     assert max(later - earlier for earlier, later in itertools.pairwise(quiet)) <= 5
 
 
-def test_a_controller_that_is_told_to_stop_says_goodbye_and_signs_its_head(floor, mosquitto_port, new_client):
+def test_a_stopped_controller_publishes_offline_and_signs_its_head(floor, mosquitto_port, new_client):
     site, client = floor
     client.command("t1", "c1", "open_round")
     epoch = client.wager("t1", 1, "w1", 1)["epoch"]

@@ -36,7 +36,7 @@ def told(site):
     return {line.rpartition(" ")[0]: float(line.rpartition(" ")[2]) for line in lines}
 
 
-def test_metrics_have_a_port_of_their_own_and_counts_begin_at_zero(new_site, mosquitto_port):
+def test_metrics_have_their_own_port_and_counters_begin_at_zero(new_site, mosquitto_port):
     site = new_site(mosquitto_port)
     site.start()
     found = told(site)
@@ -47,7 +47,7 @@ def test_metrics_have_a_port_of_their_own_and_counts_begin_at_zero(new_site, mos
         urllib.request.urlopen(f"http://127.0.0.1:{site.http}/metrics", timeout=LIMIT_SECONDS)
 
 
-def test_the_head_of_every_chain_is_known_whoever_writes_it(new_site, mosquitto_port):
+def test_the_head_of_every_chain_is_measured_even_if_another_process_wrote_it(new_site, mosquitto_port):
     site = new_site(mosquitto_port, VERIFY_MINUTES=0.005)
     site.start()
     assert site.act("operators", {"name": "ada", "role": "auditor"})[0] == 200
@@ -64,7 +64,7 @@ def test_without_an_address_there_are_no_metrics(new_site, mosquitto_port):
     assert not takes_connections(site.metrics)
 
 
-def test_a_win_that_waits_grows_old_through_a_restart(new_site, new_client, mosquitto_port):
+def test_the_age_of_a_pending_win_continues_through_a_restart(new_site, new_client, mosquitto_port):
     site = new_site(mosquitto_port)
     client = new_client(mosquitto_port, site.id, *EVERYTHING)
     site.start()
@@ -82,7 +82,7 @@ def test_a_win_that_waits_grows_old_through_a_restart(new_site, new_client, mosq
     assert site.metric('jackpot_pending_rounds{jackpot="main"}') == 0
 
 
-def test_a_prize_counts_once_when_its_round_ends_and_not_at_all_where_it_is_void(new_site, new_client, mosquitto_port):
+def test_a_prize_counts_once_when_its_round_ends_and_a_void_one_does_not_count(new_site, new_client, mosquitto_port):
     site = new_site(mosquitto_port)
     client = new_client(mosquitto_port, site.id, *EVERYTHING)
     site.start()
@@ -124,7 +124,7 @@ def test_a_prize_counts_once_when_its_round_ends_and_not_at_all_where_it_is_void
     wait_until(lambda: counted() == {**expected, "flush": (3, 3 * flush)}, "the next prize")
 
 
-def test_the_end_of_the_brokers_certificate_is_known(new_site, tmp_path):
+def test_the_expiry_of_the_brokers_certificate_is_measured(new_site, tmp_path):
     with tls_broker(tmp_path, days=90) as (port, authority):
         site = new_site(port, BROKER=f"mqtts://localhost:{port}", BROKER_CA_FILE=authority)
         site.start()

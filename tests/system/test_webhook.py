@@ -52,7 +52,7 @@ def waiting(site):
         database.close()
 
 
-def test_a_pending_win_a_malfunction_an_advance_and_a_low_reserve_are_told(new_floor, receiver):
+def test_a_pending_win_a_malfunction_an_advance_and_a_low_reserve_are_posted(new_floor, receiver):
     site, client = new_floor(receiver.port, RESERVE_FLOOR_CENTS=1_995_000)
     assert site.metric("jackpot_reserve_floor_cents") == 1_995_000
     client.play("t1", 1, ROYAL)  # its reset takes ten thousand dollars from the reserve
@@ -84,7 +84,7 @@ def test_a_pending_win_a_malfunction_an_advance_and_a_low_reserve_are_told(new_f
     assert "/pit" not in site.log
 
 
-def test_a_floor_above_the_reserve_is_told_of_at_the_start_once_for_each_time_it_is_raised(new_floor, receiver):
+def test_a_low_reserve_is_posted_at_the_start_once_for_each_raised_floor(new_floor, receiver):
     site, client = new_floor(receiver.port)
 
     def start_with(floor_cents):
@@ -109,7 +109,7 @@ def test_a_floor_above_the_reserve_is_told_of_at_the_start_once_for_each_time_it
     assert site.verified()
 
 
-def test_after_500s_and_a_kill_everything_is_told_with_one_id_each(new_floor, receiver):
+def test_after_errors_and_a_kill_every_notice_is_posted_with_one_id(new_floor, receiver):
     receiver.answers = [500] * 1_000
     site, client = new_floor(receiver.port)
     malfunction(client, "t1")
@@ -130,7 +130,7 @@ def test_after_500s_and_a_kill_everything_is_told_with_one_id_each(new_floor, re
     assert site.verified()
 
 
-def test_a_daemon_killed_between_the_post_and_its_note_tells_again_with_the_same_id(new_floor, receiver):
+def test_a_daemon_killed_before_it_records_a_post_repeats_it_with_the_same_id(new_floor, receiver):
     """The receiver has it, the outbox does not know yet: at least once, and known by its id."""
     receiver.answers = [(204, {"seconds": 30})]
     site, client = new_floor(receiver.port)
@@ -143,7 +143,7 @@ def test_a_daemon_killed_between_the_post_and_its_note_tells_again_with_the_same
     wait_until(lambda: waiting(site) == 0)
 
 
-def test_a_receiver_that_is_not_there_delays_no_lamp(new_floor, receiver):
+def test_an_unreachable_or_slow_receiver_delays_no_lamp(new_floor, receiver):
     """Nobody there, then somebody who takes the connection and never answers."""
     port = free_port()
     _, client = new_floor(port)
@@ -168,7 +168,7 @@ def test_a_receiver_that_is_not_there_delays_no_lamp(new_floor, receiver):
         assert types(silent.wait(2)) == ["table.suspended", "table.suspended"]
 
 
-def test_a_trail_that_is_wrong_is_told_once(new_floor, receiver):
+def test_a_wrong_trail_is_posted_once(new_floor, receiver):
     site, client = new_floor(receiver.port, VERIFY_MINUTES=0.005)
     client.command("t1", "c1", "open_round")
     wait_until(lambda: site.metric('jackpot_audit_verified_seq{jackpot="main"}') == site.head(), "the verification")
@@ -200,7 +200,7 @@ def test_a_webhook_that_cannot_work_is_refused_at_the_start(new_site, mosquitto_
         assert (done.code, problem in done.err) == (2, True), done.err
 
 
-def test_the_secret_may_stand_in_a_file(new_floor, receiver, tmp_path):
+def test_the_secret_may_be_in_a_file(new_floor, receiver, tmp_path):
     file = tmp_path / "secret"
     file.write_text(f"{SECRET}\n")
     _, client = new_floor(receiver.port, WEBHOOK_SECRET="", WEBHOOK_SECRET_FILE=file)

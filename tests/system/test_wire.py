@@ -56,7 +56,7 @@ def test_a_whole_round_with_a_royal_from_the_first_lamp_to_the_confirmation(floo
     assert site.verified()
 
 
-def test_after_a_restart_a_correction_tells_of_the_prizes_it_corrects_and_of_no_others(floor):
+def test_after_a_restart_a_correction_publishes_only_the_prizes_it_corrects(floor):
     site, client = floor
 
     def play(number, **hands):
@@ -79,7 +79,7 @@ def test_after_a_restart_a_correction_tells_of_the_prizes_it_corrects_and_of_no_
     assert sorted((win["round"], win["box"]) for win in told) == [(2, 1), (2, 3)]
 
 
-def test_a_repeat_is_answered_again_and_posted_once_and_a_changed_one_is_refused(floor):
+def test_a_repeated_wager_is_answered_again_and_posted_once_and_a_changed_one_is_rejected(floor):
     site, client = floor
     client.command("t1", "c1", "open_round")
     for _ in range(3):
@@ -115,7 +115,7 @@ def test_a_repeat_is_answered_again_and_posted_once_and_a_changed_one_is_refused
         (b'{"wager_id":"w1","round":1,"amount_cents":200,"ante":true,"x":"' + b"y" * 70_000 + b'"}', None),
     ],
 )
-def test_what_cannot_be_read_is_answered_malformed_and_the_stream_goes_on(one_floor, payload, wager_id):
+def test_malformed_wagers_are_answered_malformed_and_the_next_are_accepted(one_floor, payload, wager_id):
     _, client = one_floor
     client.skip()
     client.say("tables/t1/pads/5/wager", payload)
@@ -137,7 +137,7 @@ def one_floor(mosquitto_port, tmp_path_factory):
     site.kill()
 
 
-def test_malformed_commands_are_answered_where_an_id_can_be_read_and_counted_where_not(one_floor):
+def test_malformed_commands_are_answered_if_they_have_an_id_and_counted_if_not(one_floor):
     site, client = one_floor
     for body in ({"type": "nonsense"}, {"type": "settle"}, {"type": "declare", "round": 1, "box": 1, "cards": "As"}):
         client.say("tables/t2/dealer/command", {"command_id": "bad", **body})
@@ -151,14 +151,14 @@ def test_malformed_commands_are_answered_where_an_id_can_be_read_and_counted_whe
     assert site.metric("jackpot_malformed_messages_total") == before + 1
 
 
-def test_a_command_is_carried_out_once_whatever_is_repeated(one_floor):
+def test_a_repeated_command_is_executed_once(one_floor):
     _, client = one_floor
     first = client.command("t3", "same", "open_round")
     assert first == client.command("t3", "same", "open_round") == {"command_id": "same", "ok": True, "round": 1}
     assert client.command("t3", "same", "report_malfunction", equipment="x", note="y")["error"] == "command_id_reused"
 
 
-def test_everything_that_is_published_is_as_the_models_say(one_floor):
+def test_every_published_message_fits_its_model(one_floor):
     _, client = one_floor
     client.command("t1", "m1", "open_round")
     client.wager("t1", 1, "m1", 1)
@@ -182,7 +182,7 @@ def test_everything_that_is_published_is_as_the_models_say(one_floor):
     assert seen >= {"lamp", "state", "meter", "controller", "reply"}
 
 
-def test_voided_wagers_go_back_and_the_void_is_told_for_ever(floor):
+def test_voided_wagers_are_returned_and_repeats_are_answered_returned(floor):
     site, client = floor
     client.command("t1", "c1", "open_round")
     client.wager("t1", 1, "w1", 1)
@@ -202,7 +202,7 @@ def test_voided_wagers_go_back_and_the_void_is_told_for_ever(floor):
     assert site.verified()
 
 
-def test_after_a_restart_the_epoch_is_higher_and_all_retained_state_is_there(floor, port, new_client):
+def test_after_a_restart_the_epoch_is_higher_and_all_state_is_retained(floor, port, new_client):
     site, client = floor
     client.command("t1", "c1", "open_round")
     client.wager("t1", 1, "w1", 1)
@@ -222,7 +222,7 @@ def test_after_a_restart_the_epoch_is_higher_and_all_retained_state_is_there(flo
     assert client.wager("t1", 1, "w1", 1)["answer"]["verdict"] == "accepted"
 
 
-def test_wagers_sent_while_the_controller_is_away_are_answered_when_it_is_back(floor):
+def test_wagers_sent_while_the_controller_is_down_are_answered_when_it_is_back(floor):
     site, client = floor
     client.command("t1", "c1", "open_round")
     site.kill()
@@ -237,7 +237,7 @@ def test_wagers_sent_while_the_controller_is_away_are_answered_when_it_is_back(f
     assert site.answer("rounds")[0]["wagers"] == 7
 
 
-def test_whatever_waits_at_the_broker_is_answered_when_the_controller_is_back(floor):
+def test_all_messages_queued_at_the_broker_are_answered_when_the_controller_is_back(floor):
     site, client = floor
     client.command("t1", "c1", "open_round")
     client.wager("t1", 1, "w1", 1)
@@ -258,7 +258,7 @@ def test_whatever_waits_at_the_broker_is_answered_when_the_controller_is_back(fl
     assert (replies["c2"]["error"], replies["c1"]["ok"]) == ("malformed", True)
 
 
-def test_a_box_that_is_no_plain_number_is_not_answered(one_floor):
+def test_a_box_that_is_not_a_plain_number_is_not_answered(one_floor):
     _, client = one_floor
     body = {"wager_id": "odd", "round": 1, "amount_cents": 200, "ante": True}
     for box in ("03", "1e1", "-1", "x", "٣"):
@@ -271,7 +271,7 @@ def test_a_box_that_is_no_plain_number_is_not_answered(one_floor):
 
 
 @pytest.mark.parametrize("restarted", [False, True])
-def test_nothing_is_retained_of_a_table_that_was_removed(floor, port, new_client, restarted):
+def test_the_retained_messages_of_a_removed_table_are_cleared(floor, port, new_client, restarted):
     site, client = floor
     client.command("t3", "c1", "open_round")
     for box in (2, 99):
@@ -288,7 +288,7 @@ def test_nothing_is_retained_of_a_table_that_was_removed(floor, port, new_client
     assert [(topic, body) for topic, body in late.all if topic.startswith("tables/t3/")] == []
 
 
-def test_what_a_stopped_controller_leaves_behind_is_the_newest_of_all(floor, port, new_client):
+def test_a_stopped_controller_leaves_the_newest_state_retained(floor, port, new_client):
     site, client = floor
     client.command("t1", "c1", "open_round")
     lit = list(range(1, 8))
@@ -301,7 +301,7 @@ def test_what_a_stopped_controller_leaves_behind_is_the_newest_of_all(floor, por
     assert meter["amount_cents"] == 1_000_000 + 7 * 140
 
 
-def test_an_approved_configuration_is_in_the_state_of_every_table(floor):
+def test_an_approved_configuration_is_published_in_the_state_of_every_table(floor):
     site, client = floor
     client.command("t1", "c1", "open_round")
     proposed = site.act("configs", {"wager_cents": 500, "reason": "season"})[1]["proposal"]
@@ -310,7 +310,7 @@ def test_an_approved_configuration_is_in_the_state_of_every_table(floor):
     assert client.last("tables/t1/state")["wager_cents"] == 200  # its round is played as it was opened
 
 
-def test_an_epoch_that_is_none_harms_nobody(floor):
+def test_an_invalid_epoch_at_the_broker_is_overwritten(floor):
     site, client = floor
     epoch = client.wait("jackpots/main/controller", lambda c: c["state"] == "online")["epoch"]
     client.say("jackpots/main/controller", {"state": "online", "epoch": 2**70}, retain=True)
@@ -324,7 +324,7 @@ def test_an_epoch_that_is_none_harms_nobody(floor):
     assert site.verified()
 
 
-def test_a_reason_longer_than_a_payload_is_told_in_brief_and_kept_whole(floor):
+def test_a_reason_too_long_for_a_payload_is_shortened_and_stored_whole(floor):
     site, client = floor
     client.command("t1", "c1", "open_round")
     client.wager("t1", 1, "w1", 1)
@@ -340,7 +340,7 @@ def test_a_reason_longer_than_a_payload_is_told_in_brief_and_kept_whole(floor):
     assert [event.data["reason"] for event in site.events()[-2:]] == list(reasons.values())
 
 
-def test_a_command_is_answered_however_long_its_fields_are(floor):
+def test_a_command_with_very_long_fields_is_answered(floor):
     _, client = floor
     unknown = "9" * 3_900
     client.say("tables/t1/dealer/command", f'{{"command_id":"c1","type":"settle","round":{unknown}}}')
@@ -357,7 +357,7 @@ def test_a_command_is_answered_however_long_its_fields_are(floor):
     assert (refused["error"], refused["ok"]) == ("malformed", False)
 
 
-def test_a_killed_controller_is_announced_by_its_will_and_a_late_will_is_contradicted(floor):
+def test_the_will_of_a_killed_controller_is_published_and_a_late_will_is_overwritten(floor):
     site, client = floor
     epoch = client.wait("jackpots/main/controller", lambda c: c["state"] == "online")["epoch"]
     site.kill()
@@ -369,7 +369,7 @@ def test_a_killed_controller_is_announced_by_its_will_and_a_late_will_is_contrad
     assert client.wait("jackpots/main/controller", lambda c: c["state"] == "online")["epoch"] == epoch + 1
 
 
-def test_an_epoch_that_the_broker_remembers_is_exceeded(floor):
+def test_the_new_epoch_exceeds_the_one_retained_at_the_broker(floor):
     site, client = floor
     site.stop()
     client.say("jackpots/main/controller", {"state": "offline", "epoch": 40}, retain=True)
@@ -381,7 +381,7 @@ def test_an_epoch_that_the_broker_remembers_is_exceeded(floor):
     assert client.command("t1", "c1", "open_round")["ok"]
 
 
-def test_mosquittos_own_tools_can_play(port, new_site):
+def test_the_tools_of_mosquitto_can_play(port, new_site):
     """Rounds with several winners, a void, a malfunction and a restart, with mosquitto_pub and mosquitto_sub alone."""
     site = new_site(port)
     tools = Tools(port, site.id, *EVERYTHING)

@@ -83,7 +83,7 @@ def value(metric, *labels):
     return metric.labels(*labels)._value.get()
 
 
-def test_every_chain_is_verified_at_first_and_what_is_new_from_then_on(site):
+def test_everything_is_verified_first_and_then_new_events(site):
     async def run():
         add(site, "1.0")
         async with Heard(site).running() as heard:
@@ -100,7 +100,7 @@ def test_every_chain_is_verified_at_first_and_what_is_new_from_then_on(site):
     asyncio.run(run())
 
 
-def test_what_is_wrong_is_told_once_and_counted_until_it_is_mended(site):
+def test_a_wrong_chain_is_reported_once_and_counted_until_it_is_repaired(site):
     async def run():
         add(site, "1.0")
         async with Heard(site).running() as heard:
@@ -125,7 +125,7 @@ def tamper(site, mend=False):
 STRAY = "INSERT INTO commands (chain, table_id, command_id, digest, answer, seq) VALUES ('site', '', 'x', 'd', '{}', 1)"
 
 
-def test_what_is_found_because_somebody_asked_is_told_like_everything_and_only_all_of_it_can_mend_it(site):
+def test_a_requested_verification_is_reported_too_and_only_a_whole_one_clears_a_problem(site):
     async def run():
         add(site, "1.0")
         async with Heard(site).running() as heard:
@@ -146,7 +146,7 @@ def test_what_is_found_because_somebody_asked_is_told_like_everything_and_only_a
     asyncio.run(run())
 
 
-def test_what_nobody_could_be_told_of_is_told_again_at_the_next_look(site):
+def test_a_problem_that_could_not_be_reported_is_reported_after_the_next_verification(site):
     async def run():
         add(site, "1.0")
         tamper(site)
@@ -164,7 +164,7 @@ def test_what_nobody_could_be_told_of_is_told_again_at_the_next_look(site):
     asyncio.run(run())
 
 
-def test_a_store_that_cannot_be_read_is_an_error_to_whoever_asked(site):
+def test_a_requested_verification_of_an_unreadable_store_is_an_error(site):
     async def run():
         add(site, "1.0")
         with site.lease.database.transaction() as connection:
@@ -175,7 +175,7 @@ def test_a_store_that_cannot_be_read_is_an_error_to_whoever_asked(site):
     asyncio.run(run())
 
 
-def test_a_verification_that_nobody_waits_for_is_ended(site, monkeypatch):
+def test_the_process_of_a_cancelled_verification_is_ended(site, monkeypatch):
     started = []
     start = asyncio.create_subprocess_exec
 
@@ -197,7 +197,7 @@ def test_a_verification_that_nobody_waits_for_is_ended(site, monkeypatch):
     assert not lives(started[0].pid)
 
 
-def test_a_store_that_is_away_is_counted_and_verified_when_it_is_back(site, tmp_path):
+def test_an_unreadable_store_is_counted_and_verified_when_it_returns(site, tmp_path):
     async def run():
         add(site, "1.0")
         async with Heard(site).running() as heard:
@@ -215,7 +215,7 @@ def test_a_store_that_is_away_is_counted_and_verified_when_it_is_back(site, tmp_
     asyncio.run(run())
 
 
-def test_it_has_the_lowest_priority_is_started_again_and_ends_with_its_watch(site, monkeypatch):
+def test_the_process_has_the_lowest_priority_is_restarted_and_ends_with_its_monitor(site, monkeypatch):
     monkeypatch.setattr(trails, "RESTART_SECONDS", 0.01)
 
     async def run():
@@ -233,7 +233,7 @@ def test_it_has_the_lowest_priority_is_started_again_and_ends_with_its_watch(sit
     assert not lives(asyncio.run(run()))
 
 
-def test_a_fault_of_the_watch_ends_nothing(site, monkeypatch):
+def test_a_fault_in_reporting_does_not_stop_verification(site, monkeypatch):
     monkeypatch.setattr(trails, "RESTART_SECONDS", 0.01)
     faults = [RuntimeError("a fault"), ValueError("another")]
 
@@ -255,7 +255,7 @@ def test_a_fault_of_the_watch_ends_nothing(site, monkeypatch):
     asyncio.run(run())
 
 
-def test_it_ends_when_its_daemon_is_killed():
+def test_the_process_ends_when_its_daemon_is_killed():
     """Nobody closes anything for a daemon that was killed, but the kernel its pipes."""
     order = VerificationRequest("sqlite:////nowhere/store.db", str(Signer("casino", bytes(32)).verifier), 60)
     program = f"""

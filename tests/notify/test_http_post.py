@@ -22,7 +22,7 @@ def hook_of(port, scheme="http", host="127.0.0.1", ca_file=""):
     return Webhook.of(f"{scheme}://{host}:{port}/hooks?to=pit", SECRET, ca_file)
 
 
-def test_a_body_goes_out_as_it_is_and_the_status_comes_back(receiver):
+def test_a_body_is_sent_unchanged_and_the_status_is_returned(receiver):
     receiver.answers = [200, 500, 302]
     assert [posted(hook_of(receiver.port)) for _ in range(3)] == [200, 500, 302]
     first = receiver.posts[0]
@@ -37,7 +37,7 @@ def test_a_redirect_is_not_followed(receiver):
         assert other.posts == []
 
 
-def test_a_certificate_that_is_trusted_is_taken_and_any_other_is_not(tmp_path):
+def test_only_a_trusted_certificate_is_accepted(tmp_path):
     tls, authority, _ = certificate(tmp_path)
     with receiving(tls=tls) as receiver:
         assert posted(hook_of(receiver.port, "https", "localhost", str(authority))) == 204
@@ -76,7 +76,7 @@ def answering(*parts, pause=0.0):
         yield server.getsockname()[1]
 
 
-def test_what_comes_before_the_answer_is_passed_over():
+def test_informational_responses_are_skipped():
     with answering(b"HTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 201 Created\r\n\r\n") as port:
         assert posted(hook_of(port)) == 201
 
@@ -85,19 +85,19 @@ def test_what_comes_before_the_answer_is_passed_over():
     ("said", "problem"),
     [((), "closed without an answer"), ((b"SSH-2.0-OpenSSH\r\n\r\n",), "does not speak HTTP")],
 )
-def test_no_answer_and_nonsense_are_failures(said, problem):
+def test_a_missing_response_and_one_that_is_not_http_are_failures(said, problem):
     with answering(*said) as port, pytest.raises(PostError, match=problem):
         posted(hook_of(port))
 
 
-def test_an_answer_that_drips_is_not_waited_for_longer_than_all_of_it_may_take():
+def test_the_limit_applies_to_the_whole_response():
     began = time.monotonic()
     with answering(*([b"H"] * 100), pause=0.1) as port, pytest.raises(PostError, match=r"no answer within 0\.5 s"):
         posted(hook_of(port), seconds=0.5)
     assert time.monotonic() - began < 3
 
 
-def test_nobody_there_is_a_failure():
+def test_a_refused_connection_is_a_failure():
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
     with pytest.raises(PostError, match="Connection refused"):

@@ -98,7 +98,7 @@ def stopped(site):
         site.process.send_signal(signal.SIGCONT)
 
 
-def test_a_prize_that_was_paid_while_the_broker_was_away_is_told_when_it_is_back(restarted, new_site, new_client):
+def test_a_prize_paid_while_the_broker_is_away_is_published_when_it_is_back(restarted, new_site, new_client):
     port, kill, start = restarted
     site = new_site(port)
     client = new_client(port, site.id, *EVERYTHING)
@@ -116,7 +116,7 @@ def test_a_prize_that_was_paid_while_the_broker_was_away_is_told_when_it_is_back
     assert paid["amount_cents"] == pending["amount_cents"]
 
 
-def test_a_prize_that_was_lost_on_its_way_to_the_broker_is_told_when_it_is_back(restarted, new_site, new_client):
+def test_a_prize_lost_on_the_way_to_the_broker_is_published_when_it_is_back(restarted, new_site, new_client):
     """It was written to a socket of which the broker never read it."""
     port, kill, start = restarted
     site = new_site(port)
@@ -145,7 +145,7 @@ LATE = {
 
 
 @pytest.mark.parametrize("act", LATE)
-def test_what_became_of_a_prize_is_told_although_whoever_decided_it_ended_at_once(
+def test_the_result_of_a_prize_is_published_by_the_next_controller_if_the_first_ended(
     tmp_path, mosquitto_port, new_client, act
 ):
     """The prize is minutes old, as it is wherever a supervisor has looked at it."""
@@ -175,9 +175,7 @@ def test_what_became_of_a_prize_is_told_although_whoever_decided_it_ended_at_onc
         asyncio.run(run(journal))
 
 
-def test_a_command_that_the_database_refuses_is_answered_set_aside_and_changes_nothing(
-    mosquitto_port, new_site, new_client
-):
+def test_a_command_that_the_database_refuses_is_answered_and_changes_nothing(mosquitto_port, new_site, new_client):
     """A row that stands where its own should go, as only somebody at the database can put it there."""
     site = new_site(mosquitto_port)
     client = new_client(mosquitto_port, site.id, *EVERYTHING)
@@ -195,7 +193,7 @@ def test_a_command_that_the_database_refuses_is_answered_set_aside_and_changes_n
     assert site.verified()
 
 
-def test_a_controller_that_lost_its_broker_and_cannot_read_its_lease_waits_before_it_speaks_again(
+def test_a_controller_that_cannot_read_its_lease_does_not_reconnect_to_the_broker(
     server, restarted, new_site, new_client
 ):
     """Another may have taken over meanwhile: who cannot know does not contradict it."""
@@ -214,7 +212,7 @@ def test_a_controller_that_lost_its_broker_and_cannot_read_its_lease_waits_befor
     assert client.command("t1", "c1", "open_round")["ok"]
 
 
-def test_wagers_for_which_there_was_no_room_are_brought_again_and_answered_once(
+def test_wagers_beyond_the_queue_limit_are_delivered_again_and_answered_once(
     tmp_path, mosquitto_port, new_client, monkeypatch
 ):
     """The store stands still while more comes than may wait; what is left with the broker is asked for later."""

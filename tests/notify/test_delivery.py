@@ -67,7 +67,7 @@ def seqs(posts):
     return [post.told["data"]["seq"] for post in posts]
 
 
-def test_what_waits_is_delivered_in_order_signed_and_once(database, receiver):
+def test_waiting_notices_are_delivered_once_in_order_and_signed(database, receiver):
     for number in range(120):
         put(database, number)
     delivered(database, receiver.port)
@@ -78,7 +78,7 @@ def test_what_waits_is_delivered_in_order_signed_and_once(database, receiver):
     assert (first["content-type"], first["user-agent"]) == ("application/json", "jackpot-controller/1.0")
 
 
-def test_a_changed_body_or_another_key_does_not_fit_the_signature(database, receiver):
+def test_the_signature_does_not_match_a_changed_body_or_another_key(database, receiver):
     put(database, 1)
     delivered(database, receiver.port)
     (post,) = receiver.posts
@@ -88,7 +88,7 @@ def test_a_changed_body_or_another_key_does_not_fit_the_signature(database, rece
 
 
 @pytest.mark.parametrize("trouble", [500, 503, 429, 302, (200, {"hang_up": True})])
-def test_a_receiver_in_trouble_is_tried_again_with_the_same_id_and_order_is_kept(database, receiver, trouble):
+def test_a_failing_receiver_is_tried_again_with_the_same_id_and_in_order(database, receiver, trouble):
     for number in range(3):
         put(database, number)
     receiver.answers = [trouble if isinstance(trouble, int) else (trouble[0], dict(trouble[1])) for _ in range(3)]
@@ -98,7 +98,7 @@ def test_a_receiver_in_trouble_is_tried_again_with_the_same_id_and_order_is_kept
     assert all(post.is_signed() for post in receiver.posts)
 
 
-def test_waits_grow_and_are_spread(database, receiver):
+def test_waits_between_attempts_grow_and_are_randomised(database, receiver):
     put(database, 1)
     receiver.answers = [500] * 5
     delivered(database, receiver.port)
@@ -107,7 +107,7 @@ def test_waits_grow_and_are_spread(database, receiver):
     assert waits[4] >= 0.08  # half of what the fifth wait may be at most
 
 
-def test_a_notice_that_is_refused_holds_up_no_other(database, receiver):
+def test_a_refused_notice_delays_no_other(database, receiver):
     for number in range(3):
         put(database, number)
     receiver.answers = [400, 204, 204, 422]
@@ -115,7 +115,7 @@ def test_a_notice_that_is_refused_holds_up_no_other(database, receiver):
     assert seqs(receiver.posts) == [0, 1, 2, 0, 0]
 
 
-def test_a_receiver_that_comes_back_gets_everything(database):
+def test_a_receiver_that_returns_gets_all_notices(database):
     for number in range(3):
         put(database, number)
     with receiving() as away:
@@ -132,7 +132,7 @@ def test_a_receiver_that_comes_back_gets_everything(database):
     assert asyncio.run(run()) == [0, 1, 2]
 
 
-def test_a_new_notice_is_delivered_at_once_when_the_sender_is_woken(database, receiver, monkeypatch):
+def test_a_wake_delivers_a_new_notice_at_once(database, receiver, monkeypatch):
     monkeypatch.setattr(senders, "LOOK_SECONDS", 60.0)
 
     async def run():
@@ -145,7 +145,7 @@ def test_a_new_notice_is_delivered_at_once_when_the_sender_is_woken(database, re
     asyncio.run(run())
 
 
-def test_what_nobody_took_for_a_week_is_given_up_and_counted(database, receiver):
+def test_notices_older_than_a_week_are_discarded_and_counted(database, receiver):
     before = senders.metrics.NOTICES.labels("given_up")._value.get()
     put(database, 1, datetime.now(UTC) - timedelta(days=8))
     put(database, 2)
@@ -154,7 +154,7 @@ def test_what_nobody_took_for_a_week_is_given_up_and_counted(database, receiver)
     assert senders.metrics.NOTICES.labels("given_up")._value.get() == before + 1
 
 
-def test_a_slow_receiver_holds_up_nothing_else_in_the_loop(database, receiver):
+def test_a_slow_receiver_does_not_block_the_event_loop(database, receiver):
     put(database, 1)
     receiver.answers = [(204, {"seconds": 1.0})]
 
@@ -170,7 +170,7 @@ def test_a_slow_receiver_holds_up_nothing_else_in_the_loop(database, receiver):
     assert asyncio.run(run()) < 0.5
 
 
-def test_a_fault_of_the_messenger_ends_nothing(database, receiver, monkeypatch):
+def test_a_fault_in_posting_does_not_stop_delivery(database, receiver, monkeypatch):
     put(database, 1)
     faults = [RuntimeError("a fault"), ValueError("another")]
     post = senders.post
@@ -185,7 +185,7 @@ def test_a_fault_of_the_messenger_ends_nothing(database, receiver, monkeypatch):
     assert seqs(receiver.posts) == [1]
 
 
-def test_no_secret_and_no_path_is_logged(database, receiver, capsys):
+def test_neither_the_secret_nor_the_path_is_logged(database, receiver, capsys):
     put(database, 1)
     receiver.answers = [500, 404]
 
