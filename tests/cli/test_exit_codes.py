@@ -1,4 +1,4 @@
-"""Errors that are for people: a sentence and an exit code; everything else is a fault of the program."""
+"""Expected errors have a sentence and an exit code; all others are faults of the program."""
 
 import pytest
 

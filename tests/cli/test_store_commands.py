@@ -1,4 +1,4 @@
-"""The commands over the store as people and programs run them: processes of their own, their output and exit codes."""
+"""The commands that use the store, as processes: their output and exit codes."""
 
 import csv
 import io
@@ -34,17 +34,17 @@ from jackpot.store.signed_notes import Signer
 from jackpot.tokens import token_hash
 from tests.support import postgres
 from tests.support.core_floor import FLUSH, NOTHING, STRAIGHT_FLUSHES, Floor
-from tests.support.fork_server import Done, forking
+from tests.support.fork_server import Done, fork_server
 
 ENVIRONMENT = {"PATH": os.environ["PATH"], "COLUMNS": "200", "NO_COLOR": "1", "PYTHONUTF8": "1"}
 NOBODY = 65534
 PLAYED_AT = "2031-03-01T09:30:00.500Z"
 
 
-def run(folder, *arguments, user=None, most_bytes=None, **environment):
-    """A command in a process of its own, once it has ended."""
-    whole = ENVIRONMENT | environment
-    return forking().run(folder, *arguments, environment=whole, user=user, most_bytes=most_bytes)
+def run(folder, *arguments, user=None, max_file_bytes=None, **environment):
+    """Run a command in a process and return its result."""
+    merged = ENVIRONMENT | environment
+    return fork_server().run(folder, *arguments, environment=merged, user=user, max_file_bytes=max_file_bytes)
 
 
 @pytest.fixture(scope="module")
@@ -54,14 +54,14 @@ def jackpot():
 
 @pytest.fixture(scope="module")
 def answer(jackpot):
-    """What a command answers as JSON."""
+    """Return a function that runs a command and returns its JSON output."""
 
-    def ask(folder, *arguments, **environment):
+    def run_for_json(folder, *arguments, **environment):
         done = jackpot(folder, *arguments, "--json", **environment)
         assert (done.code, done.err) == (0, ""), done
         return json.loads(done.out)
 
-    return ask
+    return run_for_json
 
 
 @pytest.fixture(scope="module")
@@ -80,7 +80,7 @@ def postgres_url(postgres_server):
 
 
 def refused(done, *words, codes=(1, 2)):
-    """One sentence on stderr, nothing on stdout, no traceback."""
+    """Check that there is one sentence on stderr, nothing on stdout, and no traceback."""
     assert done.code in codes, done
     assert done.out == "", done
     assert done.err.startswith("jackpot: "), done
@@ -92,7 +92,7 @@ def refused(done, *words, codes=(1, 2)):
 
 
 class SiteFloor(Floor):
-    """The floor of a site that `init` made."""
+    """The floor of a site that `init` created."""
 
     def __init__(self, database):
         self.journal = Journal.open(database, "main", "")
@@ -121,7 +121,7 @@ class Site:
         return Site(folder / "site", self.made)
 
     def sql(self, *statements):
-        """Change the store behind the program's back, with the triggers out of the way."""
+        """Change the store directly, after dropping the triggers that forbid it."""
         with sqlite3.connect(self.database) as connection:
             names = connection.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'").fetchall()
             for statement in [*(f"DROP TRIGGER {name}" for (name,) in names), *statements]:
@@ -129,11 +129,11 @@ class Site:
         connection.close()
 
     def heads(self):
-        """How far each chain has come."""
+        """Return the sequence number and hash of each chain's head."""
         return self._of_chains("seq, head")
 
     def epochs(self):
-        """At which epoch each chain is."""
+        """Return the epoch of each chain."""
         return self._of_chains("epoch")
 
     def _of_chains(self, columns):
@@ -148,7 +148,7 @@ class Site:
         self.config.write_text("\n".join(lines) + "\n")
 
     def state(self):
-        """Every file and what is in it."""
+        """Return the content of every file."""
         return {
             path.name: path.read_bytes() for path in self.folder.iterdir() if not path.name.endswith(("-shm", "-wal"))
         }
@@ -156,7 +156,7 @@ class Site:
 
 @pytest.fixture(scope="module")
 def played(tmp_path_factory, answer):
-    """A site with some rounds: a prize paid, one pending, a void. Tests only read it."""
+    """A site with rounds: a paid prize, pending prizes, a void. Tests only read it."""
     folder = tmp_path_factory.mktemp("played")
     site = Site(folder, answer(folder, "init"))
     database = Database(f"sqlite:///{site.database}")
@@ -175,11 +175,11 @@ def played(tmp_path_factory, answer):
 
 @pytest.fixture
 def site(played, tmp_path):
-    """A copy of the played site to change."""
+    """A copy of the played site that a test may change."""
     return played.copy(tmp_path)
 
 
-# The real thing.
+# A process without the fork server.
 
 
 def python_m_jackpot(folder, *arguments):
@@ -302,8 +302,8 @@ def test_after_an_init_that_cannot_write_its_files_the_database_is_empty(tmp_pat
 
 
 def test_after_an_init_that_cannot_write_its_key_postgresql_is_empty(tmp_path, jackpot, postgres_url):
-    """A file may have ten bytes here, so what stderr says is cut off, too."""
-    done = jackpot(tmp_path, "init", "--database", postgres_url, most_bytes=10)
+    """Files are limited to ten bytes, so the message on stderr is cut off too."""
+    done = jackpot(tmp_path, "init", "--database", postgres_url, max_file_bytes=10)
     assert done.code == 1
     assert done.err.startswith("jackpot: ")
     assert list(tmp_path.iterdir()) == []
@@ -312,8 +312,8 @@ def test_after_an_init_that_cannot_write_its_key_postgresql_is_empty(tmp_path, j
 
 
 def test_after_an_init_on_a_full_disk_the_next_one_succeeds(tmp_path, jackpot):
-    for most_bytes in (1_000, 40_000, 80_000):
-        refused(jackpot(tmp_path, "init", most_bytes=most_bytes))
+    for max_file_bytes in (1_000, 40_000, 80_000):
+        refused(jackpot(tmp_path, "init", max_file_bytes=max_file_bytes))
         assert not {"jackpot.toml", "jackpot.key"} & {path.name for path in tmp_path.iterdir()}
     again = jackpot(tmp_path, "init")
     assert (again.code, again.err) == (0, "")
@@ -560,7 +560,7 @@ def test_a_chain_missing_from_the_list_does_not_verify(site, jackpot, chain):
 
 
 def test_a_jackpot_whose_rows_were_all_deleted_does_not_verify(site, jackpot):
-    """The site's own chain says that there is a jackpot."""
+    """The site's own chain still lists the jackpot."""
     site.sql(*(f"DELETE FROM {name} WHERE chain = 'main'" for name in reversed(tables.metadata.tables)))
     assert jackpot(site.folder, "audit", "verify").code == 1
 
@@ -579,10 +579,10 @@ def test_an_exported_trail_verifies_anywhere_with_the_public_key_alone(played, t
         (found,) = answer(tmp_path, "audit", "verify", file, "--key", made["public_key"])
         assert (found["chain"], found["events"], found["problem"]) == (chain, made["events"], None)
         assert answer(played.folder, "audit", "verify", file) == [found]
-    told = jackpot(played.folder, "audit", "export", tmp_path / "told.jsonl").out
-    command = told.partition("Verify it with: jackpot ")[2].split()
+    output = jackpot(played.folder, "audit", "export", tmp_path / "again.jsonl").out
+    command = output.partition("Verify it with: jackpot ")[2].split()
     assert jackpot(tmp_path, *command).code == 0
-    assert (tmp_path / "told.jsonl").read_bytes() == (tmp_path / "main.jsonl").read_bytes()
+    assert (tmp_path / "again.jsonl").read_bytes() == (tmp_path / "main.jsonl").read_bytes()
 
 
 def test_an_exported_trail_that_was_changed_does_not_verify(played, tmp_path, jackpot, answer):
@@ -611,9 +611,9 @@ def test_an_exported_trail_that_was_changed_does_not_verify(played, tmp_path, ja
 
 
 def test_an_export_to_a_full_disk_leaves_no_file(site, jackpot):
-    """Room for SQLite's shared memory, but not for the trail."""
+    """The limit is enough for SQLite's shared memory, but not for the trail."""
     assert len(site.state()) == 3
-    refused(jackpot(site.folder, "audit", "export", "trail.jsonl", most_bytes=33_000))
+    refused(jackpot(site.folder, "audit", "export", "trail.jsonl", max_file_bytes=33_000))
     assert set(site.state()) == {"jackpot.db", "jackpot.key", "jackpot.toml"}
 
 
@@ -627,7 +627,7 @@ def test_the_daily_report_ties_to_the_cent(played, jackpot, answer):
         assert row["ties"] is True
         assert row["opening_cents"] + sum(moved) == row["closing_cents"] == played.floor.holds(pool)
     assert (rows["jackpot"]["contribution_cents"], rows["jackpot"]["void_cents"]) == (10_780, -280)
-    assert rows["reserve"]["prize_cents"] == -10_000 - 9_868, "a flush, and what two straight flushes lack to $1,000"
+    assert rows["reserve"]["prize_cents"] == -10_000 - 9_868, "a flush, and two straight flushes raised to $1,000"
     lines = rows_of_csv(jackpot(played.folder, "report", "daily", "--day", "2031-03-01", "--csv"))
     assert [int(line["closing_cents"]) for line in lines] == list(played.floor.pools)
     drawn = jackpot(played.folder, "report", "daily", "--day", "2031-03-01").out
@@ -643,7 +643,7 @@ def test_a_report_that_does_not_tie_shows_it_and_exits_with_1(site, jackpot):
 
 
 def test_the_report_follows_the_sites_time_zone(site, answer):
-    """Half past nine in UTC is in the evening in Canberra, and the day before in the far west."""
+    """09:30 UTC is in the evening in Canberra, and the day before at UTC-12."""
     for zone, day in (("Australia/Canberra", "2031-03-01"), ("Etc/GMT+12", "2031-02-28")):
         site.configure(timezone=zone)
         assert answer(site.folder, "report", "daily", "--day", day)[0]["contribution_cents"] > 0
@@ -706,15 +706,15 @@ def test_an_expired_token_is_refused_and_the_holder_of_the_key_file_renews_it(si
     journal.execute(RenewToken("2020-01-01T00:00:00.000Z", KEYHOLDER, "manager1", hashed, "2021-01-01T00:00:00.000Z"))
     journal.lease.release()
     database.close()
-    asked = ("operator", "add", "sue", "--role", "supervisor", "--token", "old token")
-    refused(jackpot(site.folder, *asked), "the token of manager1 ended at 2021-01-01", codes=[1])
+    command = ("operator", "add", "sue", "--role", "supervisor", "--token", "old token")
+    refused(jackpot(site.folder, *command), "the token of manager1 ended at 2021-01-01", codes=[1])
     renewed = answer(site.folder, "operator", "renew", "manager1", "--with-key")
-    assert answer(site.folder, *asked[:-1], renewed["token"])["operator"] == "sue"
+    assert answer(site.folder, *command[:-1], renewed["token"])["operator"] == "sue"
 
 
 def test_a_manager_is_added_and_a_lost_token_renewed_by_two_managers(site, jackpot, answer):
-    asked = ("operator", "add", "manager3", "--role", "manager")
-    added = answer(site.folder, *asked, "--token", site.one)
+    command = ("operator", "add", "manager3", "--role", "manager")
+    added = answer(site.folder, *command, "--token", site.one)
     renewed = answer(site.folder, "operator", "renew", "manager2", "--token", site.one)
     assert (added["waiting"], renewed["waiting"]) == ("manager3", "manager2")
     assert answer(site.folder, "operator", "proposals") == [
@@ -728,7 +728,7 @@ def test_a_manager_is_added_and_a_lost_token_renewed_by_two_managers(site, jackp
     second = f"{renewed['half']}.{approved['half']}"
     refused(jackpot(site.folder, "operator", "renew", "manager2", "--token", site.two), "token", codes=[1])
     assert answer(site.folder, "operator", "renew", "manager2", "--token", second)["operator"] == "manager2"
-    answer(site.folder, *asked[:2], "manager4", *asked[3:], "--token", site.one)
+    answer(site.folder, *command[:2], "manager4", *command[3:], "--token", site.one)
     gone = ("operator", "withdraw", "manager4", "--reason", "left", "--token", third)
     assert answer(site.folder, *gone) == {"withdrawn": "manager4"}
     assert jackpot(site.folder, "audit", "verify").code == 0
@@ -866,7 +866,7 @@ def test_a_configuration_is_proposed_by_one_manager_and_approved_by_another(site
 
 
 def test_a_configuration_that_drains_the_reserve_gets_a_warning_with_the_figure(site, jackpot, answer):
-    """At $1 the reserve gains 30 c a wager; flushes to fours cost 53.27 c, and the reset after a royal 1.54 c."""
+    """At $1 the reserve gains 30 c a wager; fixed prizes cost 53.27 c, and the reset after a royal flush 1.54 c."""
     loss = Fraction(17_305, 32_487) * 100 + Fraction(4, 2_598_960) * 1_000_000 - 30
     figure = f"{float(loss):.3f} cents"
     assert figure in answer(site.folder, *propose(site, "--wager-cents", "100"))["warning"]
@@ -963,7 +963,7 @@ def test_an_invalid_adjustment_is_refused(site, jackpot, arguments, codes):
 
 
 def with_database(site, folder, database):
-    """The same site, its key and configuration, with another database."""
+    """Return the same site, key and configuration with another database."""
     folder.mkdir()
     for file in (site.config, site.key):
         shutil.copy(file, folder)
@@ -1057,12 +1057,12 @@ def test_a_backup_that_is_damaged_is_not_restored(site, tmp_path, jackpot, answe
 
 
 def test_a_backup_to_a_full_disk_leaves_no_file(site, jackpot):
-    refused(jackpot(site.folder, "backup", "copy.db", most_bytes=60_000))
+    refused(jackpot(site.folder, "backup", "copy.db", max_file_bytes=60_000))
     assert not list(site.folder.glob("copy*"))
     assert jackpot(site.folder, "audit", "verify").code == 0
 
 
-# A site that is not as it should be.
+# Sites with missing or broken parts.
 
 EVERY_KIND = (
     ("pools",),
@@ -1172,7 +1172,7 @@ def test_the_key_of_another_site_does_not_verify(site, tmp_path, jackpot, answer
 
 @contextmanager
 def readable_by_all(site):
-    """The site where anybody may read it, and nobody write."""
+    """A copy of the site that all users may read and none may write."""
     with tempfile.TemporaryDirectory(prefix="jackpot-", dir="/tmp") as name:
         folder = Path(name)
         folder.chmod(0o755)
@@ -1187,7 +1187,7 @@ def readable_by_all(site):
 
 
 def test_a_store_that_cannot_be_written_is_refused_with_one_sentence(site, jackpot):
-    """Root may write anything, so as root the commands run as nobody."""
+    """Root may write every file, so as root the commands run as the user nobody."""
     who = NOBODY if os.geteuid() == 0 else None
     with readable_by_all(site) as copy:
         for command in (("operator", "add", "sue", "--role", "auditor", "--token", site.one), ("backup", "copy.db")):
@@ -1200,9 +1200,9 @@ def test_a_store_that_cannot_be_written_is_refused_with_one_sentence(site, jackp
 
 def test_a_full_disk_is_reported_and_nothing_is_half_written(site, jackpot, answer):
     added = ("operator", "add", "sue", "--role", "auditor", "--token", site.one)
-    for most_bytes in (1_000, 20_000, 32_000):
+    for max_file_bytes in (1_000, 20_000, 32_000):
         heads = site.heads()
-        refused(jackpot(site.folder, *added, most_bytes=most_bytes), codes=[1])
+        refused(jackpot(site.folder, *added, max_file_bytes=max_file_bytes), codes=[1])
         assert site.heads() == heads
     assert jackpot(site.folder, "audit", "verify").code == 0
     assert answer(site.folder, *added)["operator"] == "sue"

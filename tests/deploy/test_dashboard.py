@@ -136,7 +136,7 @@ def trouble(client):
         client.command("t2", f"declare-{number}", "declare", round=number, box=1, cards=cards)
         client.command("t2", f"settle-{number}", "settle", round=number)
     assert not client.command("t2", "again", "settle", round=2)["ok"]
-    client.say("tables/t2/pads/1/wager", b"nonsense")
+    client.publish("tables/t2/pads/1/wager", b"nonsense")
     client.command("t3", "c1", "report_malfunction", equipment="pad 2", note="dark")
 
 

@@ -1,4 +1,4 @@
-"""What waits in the outbox is delivered: in order, at least once, with one id each, however the receiver behaves."""
+"""The notices of the outbox are delivered in order, at least once, with one id each, even if the receiver fails."""
 
 import asyncio
 import base64
@@ -9,8 +9,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from jackpot.core.notices import Notice, NoticeType
-from jackpot.notify import delivery as senders
-from jackpot.notify.delivery import Sender
+from jackpot.notify import delivery
+from jackpot.notify.delivery import NoticeSender
 from jackpot.notify.webhook import Webhook
 from jackpot.store import outbox
 from jackpot.store.database import Database
@@ -19,10 +19,10 @@ from tests.support.webhook_receiver import SECRET, receiving
 
 
 @pytest.fixture(autouse=True)
-def quickly(monkeypatch):
-    monkeypatch.setattr(senders, "FIRST_WAIT_SECONDS", 0.02)
-    monkeypatch.setattr(senders, "LONGEST_WAIT_SECONDS", 0.2)
-    monkeypatch.setattr(senders, "LOOK_SECONDS", 0.1)
+def short_waits(monkeypatch):
+    monkeypatch.setattr(delivery, "FIRST_WAIT_SECONDS", 0.02)
+    monkeypatch.setattr(delivery, "MAX_WAIT_SECONDS", 0.2)
+    monkeypatch.setattr(delivery, "POLL_SECONDS", 0.1)
 
 
 @pytest.fixture
@@ -41,7 +41,7 @@ def put(database, number, at=None):
 
 @asynccontextmanager
 async def running(database, port):
-    sender = Sender(database, Webhook.of(f"http://127.0.0.1:{port}/", SECRET), "1.0")
+    sender = NoticeSender(database, Webhook.of(f"http://127.0.0.1:{port}/", SECRET), "1.0")
     task = asyncio.create_task(sender.run())
     try:
         yield sender
@@ -50,8 +50,8 @@ async def running(database, port):
         await asyncio.gather(task, return_exceptions=True)
 
 
-def delivered(database, port, seconds=20):
-    """Let a sender run until nothing waits."""
+def delivered(database, port, seconds=60):
+    """Run a sender until the outbox is empty."""
 
     async def run():
         async with running(database, port):
@@ -64,7 +64,7 @@ def delivered(database, port, seconds=20):
 
 
 def seqs(posts):
-    return [post.told["data"]["seq"] for post in posts]
+    return [post.payload["data"]["seq"] for post in posts]
 
 
 def test_waiting_notices_are_delivered_once_in_order_and_signed(database, receiver):
@@ -133,7 +133,7 @@ def test_a_receiver_that_returns_gets_all_notices(database):
 
 
 def test_a_wake_delivers_a_new_notice_at_once(database, receiver, monkeypatch):
-    monkeypatch.setattr(senders, "LOOK_SECONDS", 60.0)
+    monkeypatch.setattr(delivery, "POLL_SECONDS", 60.0)
 
     async def run():
         async with running(database, receiver.port) as sender:
@@ -146,12 +146,12 @@ def test_a_wake_delivers_a_new_notice_at_once(database, receiver, monkeypatch):
 
 
 def test_notices_older_than_a_week_are_discarded_and_counted(database, receiver):
-    before = senders.metrics.NOTICES.labels("given_up")._value.get()
+    before = delivery.metrics.NOTICES.labels("given_up")._value.get()
     put(database, 1, datetime.now(UTC) - timedelta(days=8))
     put(database, 2)
     delivered(database, receiver.port)
     assert seqs(receiver.posts) == [2]
-    assert senders.metrics.NOTICES.labels("given_up")._value.get() == before + 1
+    assert delivery.metrics.NOTICES.labels("given_up")._value.get() == before + 1
 
 
 def test_a_slow_receiver_does_not_block_the_event_loop(database, receiver):
@@ -173,14 +173,14 @@ def test_a_slow_receiver_does_not_block_the_event_loop(database, receiver):
 def test_a_fault_in_posting_does_not_stop_delivery(database, receiver, monkeypatch):
     put(database, 1)
     faults = [RuntimeError("a fault"), ValueError("another")]
-    post = senders.post
+    post = delivery.post
 
-    async def faulty(*told):
+    async def faulty(*arguments):
         if faults:
             raise faults.pop()
-        return await post(*told)
+        return await post(*arguments)
 
-    monkeypatch.setattr(senders, "post", faulty)
+    monkeypatch.setattr(delivery, "post", faulty)
     delivered(database, receiver.port)
     assert seqs(receiver.posts) == [1]
 
@@ -190,14 +190,14 @@ def test_neither_the_secret_nor_the_path_is_logged(database, receiver, capsys):
     receiver.answers = [500, 404]
 
     async def run():
-        sender = Sender(database, Webhook.of(f"http://127.0.0.1:{receiver.port}/T0KEN", SECRET), "1.0")
+        sender = NoticeSender(database, Webhook.of(f"http://127.0.0.1:{receiver.port}/T0KEN", SECRET), "1.0")
         task = asyncio.create_task(sender.run())
         await asyncio.to_thread(receiver.wait, 3)
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
 
     asyncio.run(run())
-    said = "".join(capsys.readouterr())
-    assert "notice not delivered" in said
+    logged = "".join(capsys.readouterr())
+    assert "notice not delivered" in logged
     for secret in (SECRET, SECRET.removeprefix("whsec_"), base64.b64decode(SECRET[6:]).hex(), "T0KEN"):
-        assert secret not in said
+        assert secret not in logged

@@ -4,7 +4,7 @@ import base64
 
 import pytest
 
-from jackpot.notify.webhook import HookError, Webhook
+from jackpot.notify.webhook import Webhook, WebhookError
 
 SECRET = "whsec_" + base64.b64encode(bytes(32)).decode()
 
@@ -44,7 +44,7 @@ def test_an_address_is_split_into_host_port_and_target(url, host, port, target):
             "http://h/#part", "http://h/a\n", "http://h/a b", "http://h/ü"],
 )  # fmt: skip
 def test_an_invalid_address_is_refused_without_showing_it(url):
-    with pytest.raises(HookError, match="webhook_url is not understood") as refused:
+    with pytest.raises(WebhookError, match="webhook_url is not valid") as refused:
         Webhook.of(url, SECRET)
     assert "hunter2" not in str(refused.value)
 
@@ -53,7 +53,7 @@ def test_an_invalid_address_is_refused_without_showing_it(url):
     "secret", ["", "secret", "whsec_", "whsec_c2hvcnQ=", SECRET.removeprefix("whsec_"), "whsec_%%"]
 )
 def test_an_invalid_secret_is_refused_without_showing_it(secret):
-    with pytest.raises(HookError, match="secret") as refused:
+    with pytest.raises(WebhookError, match="secret") as refused:
         Webhook.of("https://example.org/", secret)
     assert "c2hvcnQ" not in str(refused.value)
 
@@ -63,5 +63,5 @@ def test_the_shown_address_has_no_path():
 
 
 def test_a_missing_file_of_authorities_is_refused():
-    with pytest.raises(HookError, match="webhook_ca_file cannot be read: No such file"):
+    with pytest.raises(WebhookError, match="webhook_ca_file cannot be read: No such file"):
         Webhook.of("https://example.org/", SECRET, "/nowhere/ca.pem")

@@ -1,4 +1,4 @@
-"""A real PostgreSQL server for the tests: made in a temporary folder, started, and stopped when they end."""
+"""A real PostgreSQL server for the tests, in a temporary folder."""
 
 import os
 import shutil
@@ -19,7 +19,7 @@ def _program(name):
 
 
 def _run(*command):
-    """As root PostgreSQL refuses to start, so it runs as the user its package made."""
+    """Run a command; as root, run it as the user of the package, because PostgreSQL refuses to run as root."""
     as_user = ["setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups"] if os.geteuid() == 0 else []
     subprocess.run([*as_user, *command], check=True, capture_output=True, cwd="/")
 
@@ -31,7 +31,7 @@ def _free_port():
 
 
 class Server:
-    """A server on a port of its own, which can be stopped and started again."""
+    """A server on its own port, which can be stopped and started again."""
 
     def __init__(self, folder):
         self._folder, self._data, self._port = folder, folder / "data", _free_port()
@@ -42,16 +42,16 @@ class Server:
         options = f"-p {self._port} -k {self._folder} -c listen_addresses=127.0.0.1 -c max_connections=200"
         log = str(self._folder / "log")
         _run(_program("pg_ctl"), "-D", str(self._data), "-l", log, "-w", "-o", options, "start")
-        self.runs = True
+        self.is_running = True
 
     def stop(self):
         _run(_program("pg_ctl"), "-D", str(self._data), "-m", "immediate", "-w", "stop")
-        self.runs = False
+        self.is_running = False
 
 
 @contextmanager
 def restartable():
-    """A running server that lives as long as the context, unless it is stopped before."""
+    """Start a server for this context; the test may stop and start it."""
     folder = Path(tempfile.mkdtemp(prefix="jackpot-postgres-"))
     try:
         if os.geteuid() == 0:
@@ -61,7 +61,7 @@ def restartable():
         try:
             yield made
         finally:
-            if made.runs:
+            if made.is_running:
                 made.stop()
     finally:
         shutil.rmtree(folder, ignore_errors=True)
@@ -69,6 +69,6 @@ def restartable():
 
 @contextmanager
 def server():
-    """The address of a server that lives as long as the context."""
+    """Start a server for this context and return its address."""
     with restartable() as made:
         yield made.url

@@ -1,4 +1,4 @@
-"""The embedded broker: our own child, and nobody else who answers at its port."""
+"""The embedded broker: a child of the daemon, and never another server at its port."""
 
 import asyncio
 import os
@@ -18,7 +18,7 @@ CONNECT, CONNACK = b"\x10\x0d\0\4MQTT\4\2\0\x3c\0\1a", b"\x20\2\0\0"
 
 @pytest.fixture
 def new_site(tmp_path):
-    """Makes a site with an embedded broker, and ends its daemon."""
+    """Return a function that creates a site with an embedded broker; its daemon ends with the test."""
     made = []
 
     def make(port):
@@ -58,7 +58,7 @@ def test_closed_connections_do_not_block_the_port(tmp_path):
             client = socket.create_connection(("127.0.0.1", port))
             client.sendall(CONNECT)
             assert client.recv(4) == CONNACK
-        assert client.recv(1) == b""  # the broker closed first: the port is held for a while by what has ended
+        assert client.recv(1) == b""  # the broker closed first, so the system holds the port for a while
         client.close()
     assert not takes_connections(port)
 
@@ -86,12 +86,12 @@ def test_a_restarted_broker_still_has_its_retained_messages(new_site):
     site = new_site(port)
     site.start()
     client = Client(port, site.id)
-    client.say("kept", {"by": "the broker"}, retain=True)
+    client.publish("kept", {"by": "the broker"}, retain=True)
     client.close()
-    wait_until(lambda: is_on_disk(site.folder, b"the broker"), "what it keeps")
+    wait_until(lambda: is_on_disk(site.folder, b"the broker"), "the retained message on disk")
     os.kill(broker_of(site), signal.SIGKILL)
     wait_until(lambda: '"embedded broker restarted"' in site.log, "another broker")
-    wait_until(lambda: hears(port, site.id, "kept"), "what it kept")
+    wait_until(lambda: retained(port, site.id, "kept"), "the retained message")
 
 
 def test_no_broker_outlives_a_killed_daemon(new_site):
@@ -108,7 +108,7 @@ def test_no_broker_outlives_a_killed_daemon(new_site):
 
 
 def test_a_broker_whose_port_was_taken_is_started_when_the_port_is_free(new_site):
-    site, port = left_by_its_broker(new_site)
+    site, port = site_without_its_broker(new_site)
     with socket.create_server(("127.0.0.1", port)):
         wait_until(lambda: f"the embedded broker cannot use port {port}" in site.log, "the refusal")
     wait_until(lambda: '"embedded broker restarted"' in site.log, "another broker")
@@ -116,7 +116,7 @@ def test_a_broker_whose_port_was_taken_is_started_when_the_port_is_free(new_site
 
 
 def test_a_daemon_ends_cleanly_while_its_broker_is_down(new_site):
-    site, port = left_by_its_broker(new_site)
+    site, port = site_without_its_broker(new_site)
     with socket.create_server(("127.0.0.1", port)):
         wait_until(lambda: "embedded broker not started" in site.log, "the refusal")
         assert site.stop() == 0
@@ -147,8 +147,8 @@ def test_a_broker_that_does_not_end_is_killed(tmp_path, monkeypatch):
     assert own._process.returncode == -signal.SIGKILL
 
 
-def left_by_its_broker(new_site):
-    """A daemon whose broker was killed, and the port that it had."""
+def site_without_its_broker(new_site):
+    """Return a daemon whose broker was killed, and the broker's port."""
     port = free_port()
     site = new_site(port)
     site.start()
@@ -157,8 +157,8 @@ def left_by_its_broker(new_site):
     return site, port
 
 
-def hears(port, site, topic):
-    """Whether somebody new is told what is retained; this broker reads it only when its first client has come."""
+def retained(port, site, topic):
+    """Return the retained message for a new client; this broker loads it only after its first client connects."""
     client = Client(port, site, topic)
     try:
         return client.wait(topic, seconds=1)
@@ -173,7 +173,7 @@ def is_on_disk(folder, words):
 
 
 def broker_of(site):
-    """The daemon's child that is its broker."""
+    """Return the process id of the daemon's broker."""
     pid = site.process.pid
     (found,) = [child for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split() if is_broker(child)]
     return int(found)

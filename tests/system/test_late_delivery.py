@@ -231,7 +231,7 @@ def test_wagers_beyond_the_queue_limit_are_delivered_again_and_answered_once(
         monkeypatch.setattr(journal, "commit", lambda staged: go_on.wait() and commit(staged))
         for box in range(1, 21):
             body = {"wager_id": f"w{box}", "round": 1, "amount_cents": 200, "ante": True}
-            await asyncio.to_thread(client.say, f"tables/t1/pads/{box}/wager", body)
+            await asyncio.to_thread(client.publish, f"tables/t1/pads/{box}/wager", body)
         await asyncio.to_thread(wait_until, lambda: untaken.get() > before, "a wager without room")
         go_on.set()
         for box in range(1, 21):

@@ -52,7 +52,7 @@ def new_pad(new_client):
     def make(port, site, table, box):
         status = f"tables/{table}/pads/{box}/status"
         pad = new_client(port, site.id, will=(status, OFFLINE))
-        pad.say(status, ONLINE, retain=True)
+        pad.publish(status, ONLINE, retain=True)
         return pad
 
     return make
@@ -65,7 +65,7 @@ def test_a_pad_that_goes_offline_with_a_lit_wager_suspends_its_table_until_a_sup
     pad = new_pad(broker_port, site, "t1", 3)
     client.command("t1", "c1", "open_round")
     assert client.wager("t1", 3, "w3", 1)["lit"]
-    pad.die()
+    pad.break_connection()
     state = client.wait("tables/t1/state", lambda s: s["suspended"], seconds=10)
     assert (state["suspended"], state["phase"], state["lit"]) == ("pad_offline", "open", [3])
     assert site.metric('jackpot_malfunctions_total{cause="pad_offline"') == 1
@@ -103,11 +103,11 @@ def test_a_pad_that_goes_offline_with_no_lit_wager_suspends_nothing(floor_of_eac
     client.command("t1", "c1", "open_round")
     client.wager("t1", 4, "w4", 1)
     client.wager("t1", 5, "w5", 1)
-    idle.die()
+    idle.break_connection()
     client.wait("tables/t1/pads/3/status", lambda status: status == OFFLINE)
     client.command("t1", "c2", "close_wagers", round=1)
     client.command("t1", "c3", "settle", round=1)
-    folded.die()
+    folded.break_connection()
     client.wait("tables/t1/pads/4/status", lambda status: status == OFFLINE)
     assert client.command("t1", "c4", "open_round")["ok"]
     assert client.wager("t1", 5, "w6", 2)["lit"]
@@ -123,7 +123,7 @@ def test_a_pad_that_goes_offline_again_suspends_its_table_again(floor_of_each, b
     for times in (1, 2):
         pad = new_pad(broker_port, site, "t1", 3)
         client.wait("tables/t1/pads/3/status", lambda status: status == ONLINE)
-        pad.die()
+        pad.break_connection()
         assert client.wait("tables/t1/state", lambda s: s["suspended"], seconds=10)["suspended"] == "pad_offline"
         assert site.act("tables/t1/resume", {"note": "a new cable"}) == (200, {})
         client.wait("tables/t1/state", lambda s: s["suspended"] is None)
@@ -134,7 +134,7 @@ def test_a_wager_of_a_pad_that_is_already_offline_suspends_its_table(floor, mosq
     site, client = floor
     pad = new_pad(mosquitto_port, site, "t1", 3)
     client.command("t1", "c1", "open_round")
-    pad.die()
+    pad.break_connection()
     client.wait("tables/t1/pads/3/status", lambda status: status == OFFLINE)
     assert client.wager("t1", 3, "w3", 1)["answer"]["verdict"] == "accepted"
     assert client.wait("tables/t1/state", lambda s: s["suspended"], seconds=10)["suspended"] == "pad_offline"
@@ -155,11 +155,11 @@ def test_while_the_store_fails_nothing_is_answered_and_then_every_table_is_suspe
         client.skip()
         for table in TABLES:
             body = {"wager_id": "w2", "round": 1, "amount_cents": 200, "ante": True}
-            client.say(f"tables/{table}/pads/2/wager", body)
+            client.publish(f"tables/{table}/pads/2/wager", body)
         for table in TABLES:
             state = client.wait(f"tables/{table}/state", lambda s: s["suspended"])
             assert (state["suspended"], state["seq"], state["phase"]) == ("store", last, "open")
-        client.say("tables/t1/pads/3/wager", {**body, "wager_id": "w3"})
+        client.publish("tables/t1/pads/3/wager", {**body, "wager_id": "w3"})
         client.wait("jackpots/main/meter", lambda m: m["state"] == "suspended")
         client.wait("jackpots/main/meter", lambda m: m["state"] == "suspended")  # it lives, and still says nothing
         heard = [lamp for topic, lamp in client.all if topic.endswith("/lamp") and lamp and lamp["answer"]]
@@ -194,7 +194,7 @@ def test_tables_stay_suspended_if_the_controller_ends_while_the_store_fails(mosq
         server.stop()
         client.skip()
         body = {"wager_id": "w2", "round": 1, "amount_cents": 200, "ante": True}
-        client.say("tables/t1/pads/2/wager", body)
+        client.publish("tables/t1/pads/2/wager", body)
         for table in TABLES:
             client.wait(f"tables/{table}/state", lambda s: s["suspended"] == "store")
         site.stop()
@@ -210,14 +210,14 @@ def test_tables_stay_suspended_if_the_controller_ends_while_the_store_fails(mosq
         assert sorted(first) == [(EventType.TABLE_SUSPENDED, table, "store") for table in TABLES]
         site.kill()  # before anybody hears of it
         for table in TABLES:
-            client.say(f"tables/{table}/state", client.last(f"tables/{table}/state"), retain=True)
+            client.publish(f"tables/{table}/state", client.last(f"tables/{table}/state"), retain=True)
         site.start()
         for table in TABLES:
             assert site.act(f"tables/{table}/resume", {"note": "the store is back"}) == (200, {})
         stale = {table: client.last(f"tables/{table}/state") for table in TABLES}
         assert site.stop() == 0
         for table in TABLES:  # as if the broker had not heard of it
-            client.say(f"tables/{table}/state", {**stale[table], "suspended": "store", "seq": last}, retain=True)
+            client.publish(f"tables/{table}/state", {**stale[table], "suspended": "store", "seq": last}, retain=True)
         client.skip()
         site.start()
         assert client.wager("t1", 2, "w2", 1)["answer"]["verdict"] == "accepted"
@@ -231,13 +231,13 @@ def test_a_pad_that_goes_offline_at_a_suspended_table_is_recorded_once(floor, mo
     assert client.wager("t1", 3, "w3", 1)["lit"]
     client.command("t1", "c2", "report_malfunction", equipment="shoe", note="jammed")
     client.wait("tables/t1/state", lambda s: s["suspended"] == "dealer_report")
-    pad.die()
+    pad.break_connection()
     client.wait("tables/t1/pads/3/status", lambda status: status == OFFLINE)
     causes = ["dealer_report", "pad_offline"]
     wait_until(lambda: suspensions(site) == causes, "the second cause")
     assert client.last("tables/t1/state")["suspended"] == "dealer_report"
     assert site.act("tables/t1/resume", {"note": "both seen to"}) == (200, {})
-    client.say("tables/t1/pads/3/status", OFFLINE, retain=True)  # what a new connection would hear
+    client.publish("tables/t1/pads/3/status", OFFLINE, retain=True)  # what a new connection would hear
     assert client.wager("t1", 4, "w4", 1)["lit"]
     assert suspensions(site) == causes
 
@@ -251,12 +251,12 @@ def test_a_display_that_contradicts_the_meter_for_more_than_30_seconds_suspends_
     client.command("t1", "c1", "open_round")
     client.wager("t1", 1, "w1", 1)
     meter = client.wait("jackpots/main/meter", lambda m: m["amount_cents"] == 1_000_140)
-    client.say("displays/right/status", ONLINE, retain=True)
-    client.say("displays/wrong/status", ONLINE, retain=True)
+    client.publish("displays/right/status", ONLINE, retain=True)
+    client.publish("displays/wrong/status", ONLINE, retain=True)
     shown = {"jackpot": "main", "amount_cents": 1_000_140, "epoch": meter["epoch"], "seq": meter["seq"]}
-    client.say("displays/right/shown", shown)
+    client.publish("displays/right/shown", shown)
     began = time.monotonic()
-    client.say("displays/wrong/shown", {**shown, "amount_cents": 1_000_000})
+    client.publish("displays/wrong/shown", {**shown, "amount_cents": 1_000_000})
     state = client.wait("tables/t1/state", lambda s: s["suspended"], seconds=45)
     assert 30 < time.monotonic() - began < 40
     assert state["suspended"] == "display"
@@ -321,11 +321,11 @@ def test_a_lamp_that_its_pad_reports_dark_in_this_round_is_named_when_wagers_clo
     client.command("t1", "c1", "open_round")
     for box in range(1, 5):
         client.wager("t1", box, f"w{box}", 1)
-    client.say("tables/t1/pads/1/shown", {"round": 1, "wager_id": "w1", "lit": True}, retain=True)
-    client.say("tables/t1/pads/2/shown", {"round": 1, "wager_id": None, "lit": False}, retain=True)
-    client.say("tables/t1/pads/3/shown", {"round": 7, "wager_id": None, "lit": False}, retain=True)
-    client.say("tables/t2/pads/4/shown", {"round": 1, "wager_id": None, "lit": False}, retain=True)
-    client.say("tables/t1/pads/2/shown", {"round": 0, "wager_id": None, "lit": True}, retain=True)  # it comes late
+    client.publish("tables/t1/pads/1/shown", {"round": 1, "wager_id": "w1", "lit": True}, retain=True)
+    client.publish("tables/t1/pads/2/shown", {"round": 1, "wager_id": None, "lit": False}, retain=True)
+    client.publish("tables/t1/pads/3/shown", {"round": 7, "wager_id": None, "lit": False}, retain=True)
+    client.publish("tables/t2/pads/4/shown", {"round": 1, "wager_id": None, "lit": False}, retain=True)
+    client.publish("tables/t1/pads/2/shown", {"round": 0, "wager_id": None, "lit": True}, retain=True)  # it comes late
     reply = client.command("t1", "c2", "close_wagers", round=1)
     assert (reply["lit"], reply["unconfirmed"]) == ([1, 2, 3, 4], [2])
     client.command("t1", "c3", "settle", round=1)

@@ -41,7 +41,7 @@ def malfunction(client, table):
 
 
 def types(posts):
-    return [post.told["type"] for post in posts]
+    return [post.payload["type"] for post in posts]
 
 
 def waiting(site):
@@ -60,7 +60,7 @@ def test_a_pending_win_a_malfunction_an_advance_and_a_low_reserve_are_posted(new
     posts = receiver.wait(3)
     assert types(posts) == ["win.pending", "reserve.low", "table.suspended"]
     assert all(post.is_signed() and post.path == "/pit" for post in posts)
-    win, low, broken = (post.told["data"] for post in posts)
+    win, low, broken = (post.payload["data"] for post in posts)
     assert win == {
         "site": site.id, "jackpot": "main", "table": "t1", "round": 1, "seq": win["seq"],
         "payouts": [
@@ -75,7 +75,7 @@ def test_a_pending_win_a_malfunction_an_advance_and_a_low_reserve_are_posted(new
     client.play("t3", 2, ROYAL)
     posts = receiver.wait(6)
     assert types(posts)[4:] == ["win.pending", "house.advanced"]
-    advanced = posts[5].told["data"]
+    advanced = posts[5].payload["data"]
     assert advanced["owed_cents"] == 3_000_000 + advanced["advanced_cents"]
     wait_until(lambda: site.metric('jackpot_webhook_notices_total{outcome="delivered"}') == 6)
     wait_until(lambda: waiting(site) == 0)
@@ -95,8 +95,8 @@ def test_a_low_reserve_is_posted_at_the_start_once_for_each_raised_floor(new_flo
 
     start_with(3_000_000)
     (low,) = receiver.wait(1)
-    assert (low.told["type"], low.told["data"]["seq"]) == ("reserve.low", site.head())
-    assert (low.told["data"]["reserve_cents"], low.told["data"]["reserve_floor_cents"]) == (2_000_000, 3_000_000)
+    assert (low.payload["type"], low.payload["data"]["seq"]) == ("reserve.low", site.head())
+    assert (low.payload["data"]["reserve_cents"], low.payload["data"]["reserve_floor_cents"]) == (2_000_000, 3_000_000)
     start_with(3_000_000)  # nothing changed
     start_with(4_000_000)  # it was below already
     start_with(1_000)
@@ -177,8 +177,8 @@ def test_a_wrong_trail_is_posted_once(new_floor, receiver):
         connection.execute(text("UPDATE balances SET balance_cents = 1 WHERE account = 'reserve'"))
     database.close()
     (post,) = receiver.wait(1)
-    assert (post.told["type"], post.told["data"]["jackpot"]) == ("trail.wrong", "main")
-    assert "the balance of reserve is 1" in post.told["data"]["problem"]
+    assert (post.payload["type"], post.payload["data"]["jackpot"]) == ("trail.wrong", "main")
+    assert "the balance of reserve is 1" in post.payload["data"]["problem"]
     again = site.log.count('"trail wrong"') + 2
     wait_until(lambda: site.log.count('"trail wrong"') >= again, "two more verifications")
     assert len(receiver.posts) == 1

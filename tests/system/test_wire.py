@@ -118,7 +118,7 @@ def test_a_repeated_wager_is_answered_again_and_posted_once_and_a_changed_one_is
 def test_malformed_wagers_are_answered_malformed_and_the_next_are_accepted(one_floor, payload, wager_id):
     _, client = one_floor
     client.skip()
-    client.say("tables/t1/pads/5/wager", payload)
+    client.publish("tables/t1/pads/5/wager", payload)
     lamp = client.wait("tables/t1/pads/5/lamp")
     assert lamp["answer"] == {"wager_id": wager_id, "verdict": "rejected", "reason": "malformed"}
     assert client.wager("t1", 5, "fine", 99)["answer"]["verdict"] == "rejected"
@@ -140,13 +140,13 @@ def one_floor(mosquitto_port, tmp_path_factory):
 def test_malformed_commands_are_answered_if_they_have_an_id_and_counted_if_not(one_floor):
     site, client = one_floor
     for body in ({"type": "nonsense"}, {"type": "settle"}, {"type": "declare", "round": 1, "box": 1, "cards": "As"}):
-        client.say("tables/t2/dealer/command", {"command_id": "bad", **body})
+        client.publish("tables/t2/dealer/command", {"command_id": "bad", **body})
         reply = client.wait("tables/t2/dealer/reply")
         assert (reply["command_id"], reply["ok"], reply["error"]) == ("bad", False, "malformed")
         assert reply["message"]
     before = site.metric("jackpot_malformed_messages_total")
     client.skip()
-    client.say("tables/t2/dealer/command", {"type": "open_round"})
+    client.publish("tables/t2/dealer/command", {"type": "open_round"})
     assert client.command("t2", "good", "open_round")["ok"]
     assert site.metric("jackpot_malformed_messages_total") == before + 1
 
@@ -229,7 +229,7 @@ def test_wagers_sent_while_the_controller_is_down_are_answered_when_it_is_back(f
     client.skip()
     for box in range(1, 8):
         body = {"wager_id": f"w{box}", "round": 1, "amount_cents": 200, "ante": True}
-        client.say(f"tables/t1/pads/{box}/wager", body)
+        client.publish(f"tables/t1/pads/{box}/wager", body)
     site.start()
     for box in range(1, 8):
         assert client.lamp("t1", box, f"w{box}")["answer"]["verdict"] == "accepted"
@@ -244,11 +244,11 @@ def test_all_messages_queued_at_the_broker_are_answered_when_the_controller_is_b
     site.kill()
     client.skip()
     for box in range(1, 8):
-        client.say(f"tables/t1/pads/{box}/wager", {"wager_id": f"malformed-{box}", "round": "1"})
-    client.say("tables/t1/pads/1/wager", {"wager_id": "w1", "round": 1, "amount_cents": 200, "ante": True})
-    client.say("tables/t1/pads/99/wager", {"wager_id": "w99", "round": 1, "amount_cents": 200, "ante": True})
-    client.say("tables/t1/dealer/command", {"command_id": "c2", "type": "deal_again"})
-    client.say("tables/t1/dealer/command", {"command_id": "c1", "type": "open_round"})
+        client.publish(f"tables/t1/pads/{box}/wager", {"wager_id": f"malformed-{box}", "round": "1"})
+    client.publish("tables/t1/pads/1/wager", {"wager_id": "w1", "round": 1, "amount_cents": 200, "ante": True})
+    client.publish("tables/t1/pads/99/wager", {"wager_id": "w99", "round": 1, "amount_cents": 200, "ante": True})
+    client.publish("tables/t1/dealer/command", {"command_id": "c2", "type": "deal_again"})
+    client.publish("tables/t1/dealer/command", {"command_id": "c1", "type": "open_round"})
     site.start()
     for box in range(1, 8):
         assert client.lamp("t1", box, f"malformed-{box}")["answer"]["reason"] == "malformed"
@@ -262,9 +262,9 @@ def test_a_box_that_is_not_a_plain_number_is_not_answered(one_floor):
     _, client = one_floor
     body = {"wager_id": "odd", "round": 1, "amount_cents": 200, "ante": True}
     for box in ("03", "1e1", "-1", "x", "٣"):
-        client.say(f"tables/t1/pads/{box}/wager", body)
+        client.publish(f"tables/t1/pads/{box}/wager", body)
     big = "9" * 30
-    client.say(f"tables/t1/pads/{big}/wager", body)
+    client.publish(f"tables/t1/pads/{big}/wager", body)
     assert client.lamp("t1", big, "odd")["answer"]["reason"] == "unknown_box"
     odd = [topic for topic, lamp in client.all if lamp and topic.endswith("/lamp") and lamp["answer"]]
     assert not [topic for topic in odd if topic.split("/")[3] in ("03", "1e1", "-1", "x", "٣")]
@@ -313,10 +313,10 @@ def test_an_approved_configuration_is_published_in_the_state_of_every_table(floo
 def test_an_invalid_epoch_at_the_broker_is_overwritten(floor):
     site, client = floor
     epoch = client.wait("jackpots/main/controller", lambda c: c["state"] == "online")["epoch"]
-    client.say("jackpots/main/controller", {"state": "online", "epoch": 2**70}, retain=True)
+    client.publish("jackpots/main/controller", {"state": "online", "epoch": 2**70}, retain=True)
     client.wait("jackpots/main/controller", lambda c: c["epoch"] == 2**70)
     client.wait("jackpots/main/controller", lambda c: c == {"state": "online", "epoch": epoch})
-    client.say("jackpots/main/controller", {"state": "online", "epoch": 2**53 - 1}, retain=True)
+    client.publish("jackpots/main/controller", {"state": "online", "epoch": 2**53 - 1}, retain=True)
     client.wait("jackpots/main/controller", lambda c: c == {"state": "online", "epoch": 2**53})
     assert client.command("t1", "c1", "open_round")["ok"]
     assert client.wager("t1", 1, "w1", 1)["lit"]
@@ -343,16 +343,16 @@ def test_a_reason_too_long_for_a_payload_is_shortened_and_stored_whole(floor):
 def test_a_command_with_very_long_fields_is_answered(floor):
     _, client = floor
     unknown = "9" * 3_900
-    client.say("tables/t1/dealer/command", f'{{"command_id":"c1","type":"settle","round":{unknown}}}')
+    client.publish("tables/t1/dealer/command", f'{{"command_id":"c1","type":"settle","round":{unknown}}}')
     refused = client.wait("tables/t1/dealer/reply", lambda reply: reply["command_id"] == "c1")
     assert (refused["error"], refused["message"]) == ("wrong_round", "table t1 has not played a round yet")
     assert client.command("t1", "c2", "open_round")["ok"]
-    client.say("tables/t1/dealer/command", f'{{"command_id":"c3","type":"settle","round":{unknown}}}')
+    client.publish("tables/t1/dealer/command", f'{{"command_id":"c3","type":"settle","round":{unknown}}}')
     refused = client.wait("tables/t1/dealer/reply", lambda reply: reply["command_id"] == "c3")
     assert (refused["error"], refused["message"][-1]) == ("wrong_round", "…")
     assert len(json.dumps(refused, ensure_ascii=False).encode()) <= 4_096
     too_long = {"command_id": "c4", "type": "settle", "round": 1, "x": "y" * 4_100}
-    client.say("tables/t1/dealer/command", too_long)
+    client.publish("tables/t1/dealer/command", too_long)
     refused = client.wait("tables/t1/dealer/reply", lambda reply: reply["command_id"] == "c4")
     assert (refused["error"], refused["ok"]) == ("malformed", False)
 
@@ -364,7 +364,7 @@ def test_the_will_of_a_killed_controller_is_published_and_a_late_will_is_overwri
     assert client.wait("jackpots/main/controller", lambda c: c["state"] == "offline")["epoch"] == epoch
     site.start()
     client.wait("jackpots/main/controller", lambda c: c == {"state": "online", "epoch": epoch + 1})
-    client.say("jackpots/main/controller", {"state": "offline", "epoch": epoch}, retain=True)
+    client.publish("jackpots/main/controller", {"state": "offline", "epoch": epoch}, retain=True)
     client.wait("jackpots/main/controller", lambda c: c["state"] == "offline")
     assert client.wait("jackpots/main/controller", lambda c: c["state"] == "online")["epoch"] == epoch + 1
 
@@ -372,11 +372,11 @@ def test_the_will_of_a_killed_controller_is_published_and_a_late_will_is_overwri
 def test_the_new_epoch_exceeds_the_one_retained_at_the_broker(floor):
     site, client = floor
     site.stop()
-    client.say("jackpots/main/controller", {"state": "offline", "epoch": 40}, retain=True)
+    client.publish("jackpots/main/controller", {"state": "offline", "epoch": 40}, retain=True)
     client.skip()
     site.start()
     assert client.wait("jackpots/main/controller", lambda c: c["state"] == "online")["epoch"] == 41
-    client.say("jackpots/main/controller", {"state": "online", "epoch": 60}, retain=True)
+    client.publish("jackpots/main/controller", {"state": "online", "epoch": 60}, retain=True)
     assert client.wait("jackpots/main/meter", lambda m: m["epoch"] > 41)["epoch"] == 61
     assert client.command("t1", "c1", "open_round")["ok"]
 
