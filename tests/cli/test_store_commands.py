@@ -1113,7 +1113,7 @@ def test_a_configuration_that_is_a_folder_is_refused(site, jackpot, tmp_path):
         ("mysql://localhost/x", ("mysql",)),
         ("sqlite:///missing.db", ("missing.db does not exist",)),
         ("sqlite:///.", ("does not exist",)),
-        ("sqlite://", ("does not exist",)),
+        ("sqlite://", ("names no file",)),
         ("sqlite:///jackpot.toml", ("not a database",)),
         ("postgresql://jackpot:secret@127.0.0.1:1/x", ("127.0.0.1", "***")),
         ("postgresql://127.0.0.1:port/x", ("database",)),

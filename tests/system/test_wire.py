@@ -15,7 +15,7 @@ EVERYTHING = ("tables/#", "jackpots/#")
 
 @pytest.fixture
 def floor(port, new_site, new_client):
-    """A daemon with a client that hears everything it says."""
+    """A daemon, and a client that receives all its messages."""
     site = new_site(port)
     client = new_client(port, site.id, *EVERYTHING)
     site.start()
@@ -33,8 +33,8 @@ def test_a_whole_round_with_a_royal_from_the_first_lamp_to_the_confirmation(floo
     assert client.command("t1", "c2", "close_wagers", round=1) == {
         "command_id": "c2", "ok": True, "lit": [3], "unconfirmed": [],
     }  # fmt: skip
-    told = client.command("t1", "c3", "declare", round=1, box=3, cards=ROYAL)
-    assert (told["hand"], told["qualifies"], told["amount_cents"]) == ("royal_flush", True, 1_000_140)
+    reply = client.command("t1", "c3", "declare", round=1, box=3, cards=ROYAL)
+    assert (reply["hand"], reply["qualifies"], reply["amount_cents"]) == ("royal_flush", True, 1_000_140)
     settled = client.command("t1", "c4", "settle", round=1)
     (payout,) = settled["payouts"]
     assert (payout["box"], payout["amount_cents"], payout["status"]) == (3, 1_000_140, "pending")
@@ -74,9 +74,9 @@ def test_after_a_restart_a_correction_publishes_only_the_prizes_it_corrects(floo
     site.start()
     lock = site.head()
     site.act("rounds/t1/2/correct", {"hands": {"3": None}, "reason": "a test"})
-    client.wait("jackpots/main/wins", lambda win: win["status"] == "paid" and win["seq"] > lock)  # the last of it
-    told = [win for _, win in client.times("jackpots/main/wins") if win["status"] == "corrected"]
-    assert sorted((win["round"], win["box"]) for win in told) == [(2, 1), (2, 3)]
+    client.wait("jackpots/main/wins", lambda win: win["status"] == "paid" and win["seq"] > lock)  # the last message
+    corrected = [win for _, win in client.times("jackpots/main/wins") if win["status"] == "corrected"]
+    assert sorted((win["round"], win["box"]) for win in corrected) == [(2, 1), (2, 3)]
 
 
 def test_a_repeated_wager_is_answered_again_and_posted_once_and_a_changed_one_is_rejected(floor):
@@ -115,8 +115,8 @@ def test_a_repeated_wager_is_answered_again_and_posted_once_and_a_changed_one_is
         (b'{"wager_id":"w1","round":1,"amount_cents":200,"ante":true,"x":"' + b"y" * 70_000 + b'"}', None),
     ],
 )
-def test_malformed_wagers_are_answered_malformed_and_the_next_are_accepted(one_floor, payload, wager_id):
-    _, client = one_floor
+def test_malformed_wagers_are_answered_malformed_and_the_next_are_accepted(shared_floor, payload, wager_id):
+    _, client = shared_floor
     client.skip()
     client.publish("tables/t1/pads/5/wager", payload)
     lamp = client.wait("tables/t1/pads/5/lamp")
@@ -125,7 +125,7 @@ def test_malformed_wagers_are_answered_malformed_and_the_next_are_accepted(one_f
 
 
 @pytest.fixture(scope="module")
-def one_floor(mosquitto_port, tmp_path_factory):
+def shared_floor(mosquitto_port, tmp_path_factory):
     from tests.support.daemon import Client, Site
 
     site = Site(tmp_path_factory.mktemp("one"), f"mqtt://127.0.0.1:{mosquitto_port}")
@@ -137,8 +137,8 @@ def one_floor(mosquitto_port, tmp_path_factory):
     site.kill()
 
 
-def test_malformed_commands_are_answered_if_they_have_an_id_and_counted_if_not(one_floor):
-    site, client = one_floor
+def test_malformed_commands_are_answered_if_they_have_an_id_and_counted_if_not(shared_floor):
+    site, client = shared_floor
     for body in ({"type": "nonsense"}, {"type": "settle"}, {"type": "declare", "round": 1, "box": 1, "cards": "As"}):
         client.publish("tables/t2/dealer/command", {"command_id": "bad", **body})
         reply = client.wait("tables/t2/dealer/reply")
@@ -151,15 +151,15 @@ def test_malformed_commands_are_answered_if_they_have_an_id_and_counted_if_not(o
     assert site.metric("jackpot_malformed_messages_total") == before + 1
 
 
-def test_a_repeated_command_is_executed_once(one_floor):
-    _, client = one_floor
+def test_a_repeated_command_is_executed_once(shared_floor):
+    _, client = shared_floor
     first = client.command("t3", "same", "open_round")
     assert first == client.command("t3", "same", "open_round") == {"command_id": "same", "ok": True, "round": 1}
     assert client.command("t3", "same", "report_malfunction", equipment="x", note="y")["error"] == "command_id_reused"
 
 
-def test_every_published_message_fits_its_model(one_floor):
-    _, client = one_floor
+def test_every_published_message_fits_its_model(shared_floor):
+    _, client = shared_floor
     client.command("t1", "m1", "open_round")
     client.wager("t1", 1, "m1", 1)
     client.command("t1", "m2", "void_round", round=1, reason="a test")
@@ -177,8 +177,8 @@ def test_every_published_message_fits_its_model(one_floor):
         kind = topic.rsplit("/", 1)[1]
         if kind in models and body is not None:
             seen.add(kind)
-            told = models[kind].model_validate(body)
-            assert kind == "reply" or set(body) == set(type(told).model_fields)
+            message = models[kind].model_validate(body)
+            assert kind == "reply" or set(body) == set(type(message).model_fields)
     assert seen >= {"lamp", "state", "meter", "controller", "reply"}
 
 
@@ -258,8 +258,8 @@ def test_all_messages_queued_at_the_broker_are_answered_when_the_controller_is_b
     assert (replies["c2"]["error"], replies["c1"]["ok"]) == ("malformed", True)
 
 
-def test_a_box_that_is_not_a_plain_number_is_not_answered(one_floor):
-    _, client = one_floor
+def test_a_box_that_is_not_a_plain_number_is_not_answered(shared_floor):
+    _, client = shared_floor
     body = {"wager_id": "odd", "round": 1, "amount_cents": 200, "ante": True}
     for box in ("03", "1e1", "-1", "x", "٣"):
         client.publish(f"tables/t1/pads/{box}/wager", body)
@@ -282,7 +282,7 @@ def test_the_retained_messages_of_a_removed_table_are_cleared(floor, port, new_c
     client.command("t3", "c2", "void_round", round=1, reason="the table is moved")
     assert site.act("tables/t3/unlink", {"reason": "moved"})[0] == 200
     client.wait("tables/t2/state")
-    assert client.wager("t2", 1, "w1", 1)["answer"]  # what was cleared before this was cleared
+    assert client.wager("t2", 1, "w1", 1)["answer"]  # messages cleared before this one are cleared now
     late = new_client(port, site.id, "tables/t3/#", "jackpots/main/#")
     late.wait("jackpots/main/controller")
     assert [(topic, body) for topic, body in late.all if topic.startswith("tables/t3/")] == []
@@ -307,7 +307,7 @@ def test_an_approved_configuration_is_published_in_the_state_of_every_table(floo
     proposed = site.act("configs", {"wager_cents": 500, "reason": "season"})[1]["proposal"]
     assert site.act(f"configs/main/{proposed}/approve", token=1)[0] == 200
     assert client.wait("tables/t2/state", lambda s: s["wager_cents"] == 500)["phase"] == "idle"
-    assert client.last("tables/t1/state")["wager_cents"] == 200  # its round is played as it was opened
+    assert client.last("tables/t1/state")["wager_cents"] == 200  # its round keeps the configuration it was opened with
 
 
 def test_an_invalid_epoch_at_the_broker_is_overwritten(floor):
@@ -382,7 +382,7 @@ def test_the_new_epoch_exceeds_the_one_retained_at_the_broker(floor):
 
 
 def test_the_tools_of_mosquitto_can_play(port, new_site):
-    """Rounds with several winners, a void, a malfunction and a restart, with mosquitto_pub and mosquitto_sub alone."""
+    """Rounds with several winners, a void, a malfunction and a restart, with mosquitto_pub and mosquitto_sub only."""
     site = new_site(port)
     tools = Tools(port, site.id, *EVERYTHING)
     site.start()
@@ -414,5 +414,5 @@ def play_by_hand(site, tools):
     report = tools.command("t2", "c1", "report_malfunction", equipment="shoe", note="jammed")
     assert report["ok"]
     assert tools.wait("tables/t2/state", lambda s: s["suspended"])["suspended"] == "dealer_report"
-    assert site.act("tables/t2/resume", {"note": "mended"}) == (200, {})
+    assert site.act("tables/t2/resume", {"note": "repaired"}) == (200, {})
     assert tools.wait("tables/t2/state", lambda s: not s["suspended"])["phase"] == "idle"
