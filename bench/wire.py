@@ -2,11 +2,11 @@
 
 One load generator (raw sockets, 20 connections with 5 wagers in flight each) uses, through the same broker: a client on
 raw sockets that answers each wager with a lamp message; aiomqtt's client doing the same in paho's callback; the
-controller's MQTT session doing the same; and the controller, which commits each wager first. All run at the same time and are loaded
-in turns for short periods, so that other activity of the machine affects them equally; rounds are opened and settled
-between the timed periods. The time of a wager beyond that of an echo is compared with commits of one row by the driver
-alone, measured between the periods: its p99 must be within three p99 of such a commit. The processor use shows what
-limits each result.
+controller's MQTT session doing the same; and the controller, which commits each wager first. All run at the same time
+and are loaded in turns for short periods, so that other activity of the machine affects them equally; rounds are opened
+and settled between the timed periods. The time of a wager beyond that of an echo is compared with commits of one row by
+the driver alone, measured between the periods: its p99 must be within three p99 of such a commit. The processor use
+shows what limits each result.
 """
 
 from __future__ import annotations
