@@ -56,14 +56,14 @@ class CheckedSite:
         report = json.loads(self._capsys.readouterr().out)
         assert report["ok"] == (code == 0)
         self.findings = [tuple(finding.values()) for finding in report["findings"]]
-        return code, {part: (state, says) for part, state, says in self.findings}
+        return code, {part: (state, sentence) for part, state, sentence in self.findings}
 
     def wrong(self):
         """Return the only wrong part and its sentence."""
         code, findings = self.check()
-        ((part, says),) = [(part, says) for part, (state, says) in findings.items() if state == "wrong"]
+        ((part, sentence),) = [(part, sentence) for part, (state, sentence) in findings.items() if state == "wrong"]
         assert code == 1
-        return part, says
+        return part, sentence
 
 
 @pytest.fixture
@@ -76,7 +76,7 @@ def site(tmp_path, monkeypatch, capsys):
 def test_a_healthy_site_has_a_sentence_for_every_part_and_exit_0(site):
     code, findings = site.check()
     assert (code, list(findings)) == (0, PARTS)
-    assert all(state == "ok" and says for state, says in findings.values())
+    assert all(state == "ok" and sentence for state, sentence in findings.values())
 
 
 def test_without_json_the_output_is_a_table(site, capsys):
@@ -114,8 +114,8 @@ def test_the_key_must_exist_belong_to_this_site_and_be_private(site):
     ],
 )
 def test_a_store_that_does_not_answer_is_reported_without_its_password(site, database, problem):
-    part, says = site.set(database=database).wrong()
-    assert (part, problem in says, "hunter2" in says) == ("store", True, False)
+    part, sentence = site.set(database=database).wrong()
+    assert (part, problem in sentence, "hunter2" in sentence) == ("store", True, False)
     assert not (site.folder / "missing.db").exists()
 
 
@@ -148,8 +148,8 @@ def test_an_unknown_time_zone_is_wrong(site):
 
 
 def test_an_unreachable_or_misspelt_broker_is_reported_without_its_password(site):
-    part, says = site.set(broker="mqtt://me:hunter2@127.0.0.1:1").wrong()
-    assert (part, says) == ("broker", "mqtt://127.0.0.1:1: Connection refused")
+    part, sentence = site.set(broker="mqtt://me:hunter2@127.0.0.1:1").wrong()
+    assert (part, sentence) == ("broker", "mqtt://127.0.0.1:1: Connection refused")
     assert site.set(broker="amqp://me:hunter2@broker").wrong()[0] == "broker"
     assert "hunter2" not in site.wrong()[1]
 
@@ -172,15 +172,15 @@ def test_certificates_are_checked_for_tls_connections(site, tmp_path):
         assert "its certificate is not trusted: self-signed certificate" in findings["certificates"][1]
         code, findings = site.set(broker_ca_file=authority).check()
         assert (code, findings["broker"]) == (0, ("ok", f"mqtts://localhost:{port} accepts our connection"))
-        ends = [says for part, _, says in site.findings if part == "certificates"]
-        assert [" in 89 days" in says for says in ends] == [True, True]  # of the authority and of the broker
+        ends = [sentence for part, _, sentence in site.findings if part == "certificates"]
+        assert [" in 89 days" in sentence for sentence in ends] == [True, True]  # of the authority and of the broker
 
 
 @pytest.mark.parametrize(("days", "state", "problem"), [(10, "warning", "in 9 days"), (-1, "wrong", "expired on")])
 def test_an_expired_or_soon_expiring_certificate_is_reported(site, tmp_path, days, state, problem):
     with tls_broker(tmp_path, days=days) as (port, authority):
         site.set(broker=f"mqtts://localhost:{port}", broker_ca_file=authority).check()
-        found = [(state, says) for part, state, says in site.findings if part == "certificates"]
+        found = [(state, sentence) for part, state, sentence in site.findings if part == "certificates"]
         assert found[0][0] == state
         assert problem in found[0][1]
 
@@ -191,8 +191,8 @@ def test_the_webhook_is_connected_to_without_a_post(site):
         code, findings = site.check()
         assert (code, findings["webhook"]) == (0, ("ok", f"http://127.0.0.1:{receiver.port} accepts connections"))
         assert receiver.posts == []
-    part, says = site.wrong()
-    assert (part, "T0KEN" in says, SECRET in says) == ("webhook", False, False)
+    part, sentence = site.wrong()
+    assert (part, "T0KEN" in sentence, SECRET in sentence) == ("webhook", False, False)
     site.set(webhook_secret="short")
     assert "secret is whsec_" in site.wrong()[1]
 

@@ -6,7 +6,7 @@ import pytest
 
 from jackpot.engine import view_models
 from jackpot.wire import messages
-from tests.support.daemon import Tools
+from tests.support.daemon import Client, Site, Tools
 
 ROYAL = ["As", "Ks", "Qs", "Js", "Ts"]
 FLUSH = ["Kh", "Jh", "4h", "3h", "2h"]
@@ -115,7 +115,7 @@ def test_a_repeated_wager_is_answered_again_and_posted_once_and_a_changed_one_is
         (b'{"wager_id":"w1","round":1,"amount_cents":200,"ante":true,"x":"' + b"y" * 70_000 + b'"}', None),
     ],
 )
-def test_malformed_wagers_are_answered_malformed_and_the_next_are_accepted(shared_floor, payload, wager_id):
+def test_malformed_wagers_are_answered_malformed_and_the_next_is_answered(shared_floor, payload, wager_id):
     _, client = shared_floor
     client.skip()
     client.publish("tables/t1/pads/5/wager", payload)
@@ -126,12 +126,10 @@ def test_malformed_wagers_are_answered_malformed_and_the_next_are_accepted(share
 
 @pytest.fixture(scope="module")
 def shared_floor(mosquitto_port, tmp_path_factory):
-    from tests.support.daemon import Client, Site
-
     site = Site(tmp_path_factory.mktemp("one"), f"mqtt://127.0.0.1:{mosquitto_port}")
     client = Client(mosquitto_port, site.id, *EVERYTHING)
     site.start()
-    client.wait("jackpots/main/meter")  # behind every lamp that is told at the start
+    client.wait("jackpots/main/meter")  # published after all lamp messages of the start
     yield site, client
     client.close()
     site.kill()
