@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from jackpot.cli.defaults import FIRST_CONFIG, OPENING_JACKPOT_CENTS, OPENING_RESERVE_CENTS
-from jackpot.cli.output import AsJson, done
+from jackpot.cli.output import AsJson, print_answer
 from jackpot.cli.queries import JackpotOption, ReasonOption
 from jackpot.cli.site_context import DEFAULT_CONFIG, ConfigFile, SiteContext, Token, open_site
 from jackpot.clock import now
@@ -41,7 +41,7 @@ def add_table(  # noqa: PLR0913 - one parameter for each option
         if _jackpot_of(site, table) != name:
             site.execute_site(AddTable(now(), actor, table, name))
         site.execute(LinkTable(now(), actor, table, boxes), name)
-    done({"table": table, "jackpot": name}, f"Table {table} is linked to the jackpot {name}.", as_json=as_json)
+    print_answer({"table": table, "jackpot": name}, f"Table {table} is linked to the jackpot {name}.", as_json=as_json)
 
 
 @app.command("remove-table")
@@ -59,7 +59,7 @@ def remove_table(
         if name is None:
             raise Refused(CommandError.UNKNOWN_TABLE, f"the site has no table {table!r}")
         site.execute(UnlinkTable(now(), site.actor(token), table, reason), name)
-    done({"table": table, "removed": True}, f"Table {table} is no longer linked to {name}.", as_json=as_json)
+    print_answer({"table": table, "removed": True}, f"Table {table} is no longer linked to {name}.", as_json=as_json)
 
 
 @app.command("add-jackpot")
@@ -90,7 +90,7 @@ def add_jackpot(  # noqa: PLR0913 - one parameter for each option
         if not _is_listed(site, jackpot):
             site.execute_site(AddJackpot(now(), actor, jackpot))
         site.execute_on(jackpot, opening)
-    done(
+    print_answer(
         {"jackpot": jackpot},
         f"The jackpot {jackpot} is created. Link tables to it with jackpot floor add-table.",
         as_json=as_json,
@@ -112,7 +112,7 @@ def retire(  # noqa: PLR0913 - one parameter for each option
         site.jackpot(heir)
         answer = site.execute(ProposeRetirement(now(), site.actor(token), heir, reason), jackpot).answer
     sentence = f"Proposal {answer['proposal']} needs the approval of another manager: {answer['warning']}."
-    done(answer, sentence, as_json=as_json)
+    print_answer(answer, sentence, as_json=as_json)
 
 
 def _jackpot_of(site: SiteContext, table: str) -> str | None:

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from jackpot.cli.output import AsCsv, AsJson, Listing, done
+from jackpot.cli.output import AsCsv, AsJson, Listing, print_answer
 from jackpot.cli.queries import JackpotOption, ReasonOption, TableOption
 from jackpot.cli.site_context import DEFAULT_CONFIG, ConfigFile, OptionalToken, SiteContext, Token, open_site
 from jackpot.clock import in_days, now
@@ -29,7 +29,7 @@ from jackpot.store.trail_verification import verify
 from jackpot.tokens import DAYS, MAX_DAYS, new_token, token_hash
 from rules.jackpot_prizes import FixedFrom
 
-operator_app = typer.Typer(help="Operators.", rich_markup_mode=None)
+operator_app = typer.Typer(help="Operators and their tokens.", rich_markup_mode=None)
 config_app = typer.Typer(help="Approved configurations.", rich_markup_mode=None)
 adjustment_app = typer.Typer(help="Adjustments of pools and advances by two managers.", rich_markup_mode=None)
 
@@ -117,7 +117,7 @@ def approve_manager(
         f"Your half of the token of {name}, shown once: {fresh}\n"
         f"The token of {name} is the proposer's half, a dot, and this half."
     )
-    done({"operator": name, "half": fresh}, sentence, as_json=as_json)
+    print_answer({"operator": name, "half": fresh}, sentence, as_json=as_json)
 
 
 @operator_app.command("withdraw")
@@ -127,7 +127,7 @@ def withdraw_manager(
     """Withdraw the proposal of a manager."""
     with open_site(config) as site:
         site.execute_site(WithdrawManager(now(), site.actor(token), name, reason))
-    done({"withdrawn": name}, f"The proposal of {name} is withdrawn.", as_json=as_json)
+    print_answer({"withdrawn": name}, f"The proposal of {name} is withdrawn.", as_json=as_json)
 
 
 @operator_app.command("revoke")
@@ -137,7 +137,7 @@ def revoke_operator(
     """Revoke an operator's access permanently."""
     with open_site(config) as site:
         site.execute_site(RevokeOperator(now(), site.actor(token), name, reason))
-    done({"revoked": name}, f"The access of {name} is revoked.", as_json=as_json)
+    print_answer({"revoked": name}, f"The access of {name} is revoked.", as_json=as_json)
 
 
 @config_app.command("show")
@@ -189,7 +189,7 @@ def propose_config(  # noqa: PLR0913 - one option for each value of a configurat
         int | None, typer.Option(help="The reserve pool's share of a wager, in basis points.")
     ] = None,
     reset_cents: Annotated[int | None, typer.Option(help="The jackpot pool after a royal flush, in cents.")] = None,
-    fixed_prizes_from: Annotated[FixedFrom | None, typer.Option(help="The pool that pays fixed prizes.")] = None,
+    fixed_prizes_from: Annotated[FixedFrom | None, typer.Option(help="The payer of fixed prizes.")] = None,
     confirm: Annotated[str | None, typer.Option(help="Hands to confirm, separated by commas; empty for none.")] = None,
     config: ConfigFile = DEFAULT_CONFIG,
     jackpot: JackpotOption = None,
@@ -208,7 +208,9 @@ def propose_config(  # noqa: PLR0913 - one option for each value of a configurat
             wanted = wanted._replace(confirm=tuple(name for name in confirm.split(",") if name))
         answer = site.execute(ProposeConfig(now(), site.actor(token), wanted, reason), jackpot).answer
     warning = f" Warning: {answer['warning']}." if answer["warning"] else ""
-    done(answer, f"Proposal {answer['proposal']} needs the approval of another manager.{warning}", as_json=as_json)
+    print_answer(
+        answer, f"Proposal {answer['proposal']} needs the approval of another manager.{warning}", as_json=as_json
+    )
 
 
 @adjustment_app.command("propose")
@@ -229,7 +231,7 @@ def propose_adjustment(  # noqa: PLR0913 - one option for each part of an adjust
     with open_site(config) as site:
         command = ProposeAdjustment(now(), site.actor(token), source, target, amount_cents, reason, table, played)
         answer = site.execute(command, jackpot).answer
-    done(answer, f"Proposal {answer['proposal']} needs the approval of another manager.", as_json=as_json)
+    print_answer(answer, f"Proposal {answer['proposal']} needs the approval of another manager.", as_json=as_json)
 
 
 @config_app.command("approve")
@@ -245,7 +247,7 @@ def approve(
     """Approve another manager's proposal."""
     with open_site(config) as site:
         answer = site.execute(Approve(now(), site.actor(token), number), jackpot).answer
-    done(answer, f"Proposal {number} is approved.", as_json=as_json)
+    print_answer(answer, f"Proposal {number} is approved.", as_json=as_json)
 
 
 @config_app.command("withdraw")
@@ -262,7 +264,7 @@ def withdraw(  # noqa: PLR0913 - one parameter for each option
     """Withdraw a proposal."""
     with open_site(config) as site:
         site.execute(Withdraw(now(), site.actor(token), number, reason), jackpot)
-    done({"withdrawn": number}, f"Proposal {number} is withdrawn.", as_json=as_json)
+    print_answer({"withdrawn": number}, f"Proposal {number} is withdrawn.", as_json=as_json)
 
 
 def _keyholder(site: SiteContext) -> Actor:
@@ -278,8 +280,8 @@ def _show_waiting(name: str, half: str, *, as_json: bool) -> None:
         f"{name} needs the approval of another manager: jackpot operator approve {name}\n"
         f"Your half of the token of {name}, shown once: {half}"
     )
-    done({"waiting": name, "half": half}, sentence, as_json=as_json)
+    print_answer({"waiting": name, "half": half}, sentence, as_json=as_json)
 
 
 def _show_token(name: str, token: str, *, as_json: bool) -> None:
-    done({"operator": name, "token": token}, f"The token of {name}, shown once: {token}", as_json=as_json)
+    print_answer({"operator": name, "token": token}, f"The token of {name}, shown once: {token}", as_json=as_json)

@@ -90,7 +90,7 @@ def _cell(key: str, value: object) -> object:
     return words(value) if key in ("hand", "type", "status", "phase", "outcome") and isinstance(value, str) else value
 
 
-def done(answer: object, sentence: str, *, as_json: bool) -> None:
+def print_answer(answer: object, sentence: str, *, as_json: bool) -> None:
     """Print the answer to a command: as JSON, or as a sentence."""
     if as_json:
         print_json(answer)

@@ -11,7 +11,7 @@ from jackpot.cli.site_context import DEFAULT_CONFIG, ConfigFile, open_site
 from jackpot.store import queries
 from jackpot.store.queries import Page
 
-JackpotOption = Annotated[str | None, typer.Option("--jackpot", help="Only this jackpot.")]
+JackpotOption = Annotated[str | None, typer.Option("--jackpot", help="The jackpot, if the site has several.")]
 TableOption = Annotated[str | None, typer.Option("--table", help="Only this table.")]
 ReasonOption = Annotated[str, typer.Option("--reason", help="The reason, recorded in the audit trail.")]
 Before = Annotated[int | None, typer.Option(min=1, help="Continue below this seq, the last of the previous page.")]

@@ -104,9 +104,7 @@ class SiteContext(NamedTuple):
         with self.database.reader() as connection:
             owned_by = connection.execute(select(tables.chains.c.owner).where(tables.chains.c.chain == chain)).scalar()
         if owned_by and _may_be_running(owned_by):
-            raise StoreError(
-                f"the controller {owned_by} is running and owns {chain}: stop it first, or use its console"
-            )
+            raise StoreError(f"the controller {owned_by} owns {chain}: stop it first, or use its console")
 
     def jackpot(self, name: str | None) -> str:
         """Return this jackpot's id; without a name, that of the site's only jackpot."""
