@@ -47,7 +47,7 @@ def list_events(  # noqa: PLR0913 - a page's options and filters
         page = Page(_chain(site, chain), table, before, limit)
         found = queries.events(connection, page, EventFilter(_moment(since), _moment(until), kind, actor))
     names = {"seq": "seq", "at": "at", "actor": "actor", "type": "type", "table": "table_id", "round": "round"}
-    Listing("Events", names | {"what": "data"}, found.rows).show(as_json=as_json, as_csv=as_csv)
+    Listing("Events", names | {"data": "data"}, found.rows).show(as_json=as_json, as_csv=as_csv)
     if found.before is not None and len(found.rows) < limit:
         sys.stderr.write(f"jackpot: there may be more events: continue with --before {found.before}\n")
 

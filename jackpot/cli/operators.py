@@ -102,7 +102,7 @@ def show_waiting(*, config: ConfigFile = DEFAULT_CONFIG, as_json: AsJson = False
         {"name": name, "by": by, "what": "renew" if name in site_state.operators else "add"}
         for name, by in site_state.waiting.items()
     ]
-    Listing("Proposals", {"name": "name", "what": "what", "by": "by"}, rows).show(as_json=as_json, as_csv=as_csv)
+    Listing("Proposals", {"name": "name", "change": "what", "by": "by"}, rows).show(as_json=as_json, as_csv=as_csv)
 
 
 @operator_app.command("approve")
@@ -172,7 +172,14 @@ def show_proposals(
     with open_site(config) as site, site.database.reader() as connection:
         waiting = read_jackpot(connection, site.jackpot(jackpot)).proposals.values()
     rows = [proposal._asdict() for proposal in waiting]
-    columns = {"number": "number", "kind": "kind", "by": "by", "what": "body", "reason": "reason", "warning": "warning"}
+    columns = {
+        "number": "number",
+        "kind": "kind",
+        "by": "by",
+        "change": "body",
+        "reason": "reason",
+        "warning": "warning",
+    }
     Listing("Proposals", columns, rows).show(as_json=as_json, as_csv=as_csv)
 
 
