@@ -1,4 +1,4 @@
-# Two commands: `make demo` shows the controller at work, `make test` runs every test.
+# `make demo` runs the demonstration, `make test` runs all tests.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin

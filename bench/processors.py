@@ -1,4 +1,4 @@
-"""Who uses the processors while something is measured, by the kernel's own account, and so what bounds it."""
+"""Processor use by group of processes during a measurement, from /proc; it shows what limits the result."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ from pathlib import Path
 TICKS = os.sysconf("SC_CLK_TCK")
 COUNT = len(os.sched_getaffinity(0))
 FULL = 0.75
-"""From this share on a processor is what one waits for: on a shared machine it never comes to all of it."""
+"""A processor this busy is the limit; on a shared machine it never reaches 100%."""
 
 
 def children(pid: int) -> list[int]:
-    """The processes that a process has started and that still run."""
+    """Return the running child processes of a process."""
     every = (int(path.name) for path in Path("/proc").iterdir() if path.name.isdecimal())
     return [one for one in every if parent(one) == pid]
 
 
 def parent(pid: int) -> int:
-    """Who started a process; 0 where it has ended."""
+    """Return the parent of a process; 0 if the process has ended."""
     return int(_account(pid)[1])
 
 
 def seconds(pids: Iterable[int]) -> float:
-    """What these processes, with all their threads, have used of the processors so far."""
+    """Return the processor time that these processes have used so far."""
     return sum(int(account[11]) + int(account[12]) for account in map(_account, pids)) / TICKS
 
 
@@ -38,25 +38,25 @@ def _account(pid: int) -> list[str]:
 
 
 class Usage:
-    """What each of some parties, a few processes each, used over all stretches that were watched."""
+    """The processor time of some groups of processes over all measured periods."""
 
-    def __init__(self, parties: dict[str, list[int]]) -> None:
-        self.parties = parties
+    def __init__(self, groups: dict[str, list[int]]) -> None:
+        self.groups = groups
         self._used: Counter[str] = Counter()
         self._seconds = 0.0
 
     def read(self) -> dict[str, float]:
-        """What each has used so far."""
-        return {name: seconds(pids) for name, pids in self.parties.items()}
+        """Return the processor time of each group so far."""
+        return {name: seconds(pids) for name, pids in self.groups.items()}
 
     def add(self, before: dict[str, float], after: dict[str, float], took: float) -> None:
-        """A stretch between two readings."""
+        """Add the period between two readings."""
         self._seconds += took
         for name, used in after.items():
             self._used[name] += used - before[name]
 
-    def told(self) -> str:
-        """What bounds it, and each one's part of what was used."""
+    def summary(self) -> str:
+        """Return the limit, and the share of each group."""
         total = sum(self._used.values())
         parts = ", ".join(f"{name} {used / total:.0%}" for name, used in self._used.most_common() if used)
         return f"{self._bound(total)}: {parts}"
@@ -71,4 +71,4 @@ class Usage:
         return f"waiting, {COUNT} processors {busy:.0%} busy"
 
 
-UNWATCHED = Usage({})
+NOT_MEASURED = Usage({})

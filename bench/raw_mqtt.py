@@ -1,4 +1,4 @@
-"""A few lines of MQTT 3.1.1 over asyncio's own sockets: as quick as Python gets, to load others and to compare with."""
+"""A minimal MQTT 3.1.1 client on asyncio sockets, to generate load and to compare with."""
 
 from __future__ import annotations
 
@@ -6,24 +6,24 @@ import asyncio
 import socket
 from collections.abc import Callable
 
-Heard = Callable[[bytes, bytes], None]
+OnMessage = Callable[[bytes, bytes], None]
 
 
 class RawClient(asyncio.Protocol):
-    """One connection; what it hears goes to `heard(topic, payload)`, acknowledged on arrival."""
+    """One connection; each message is passed to `on_message(topic, payload)` and acknowledged at once."""
 
-    def __init__(self, client_id: str, heard: Heard) -> None:
+    def __init__(self, client_id: str, on_message: OnMessage) -> None:
         self._client_id = client_id.encode()
-        self._heard = heard
-        self._left = b""
+        self._on_message = on_message
+        self._unread = b""
         self.ready: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._mid = 0
 
     @classmethod
-    async def connect(cls, port: int, client_id: str, heard: Heard) -> RawClient:
-        """A client that is connected."""
+    async def connect(cls, port: int, client_id: str, on_message: OnMessage) -> RawClient:
+        """Return a connected client."""
         loop = asyncio.get_running_loop()
-        _, client = await loop.create_connection(lambda: cls(client_id, heard), "127.0.0.1", port)
+        _, client = await loop.create_connection(lambda: cls(client_id, on_message), "127.0.0.1", port)
         await client.ready
         return client
 
@@ -37,20 +37,20 @@ class RawClient(asyncio.Protocol):
         self._transport.write(data)  # type: ignore[attr-defined]
 
     async def subscribe(self, *topics: str) -> None:
-        """Listen to these topics."""
+        """Subscribe to these topics."""
         self.ready = asyncio.get_running_loop().create_future()
         body = b"\0\x01" + b"".join(_text(topic.encode()) + b"\x01" for topic in topics)
         self._write(b"\x82" + _length(len(body)) + body)
         await self.ready
 
     def publish(self, topic: bytes, payload: bytes, *, retain: bool = False) -> None:
-        """Say something at QoS 1."""
+        """Publish a message at QoS 1."""
         self._mid = self._mid % 65_535 + 1
         body = _text(topic) + self._mid.to_bytes(2, "big") + payload
         self._write((b"\x33" if retain else b"\x32") + _length(len(body)) + body)
 
     def data_received(self, data: bytes) -> None:
-        data = self._left + data
+        data = self._unread + data
         at, end, acks = 0, len(data), []
         while True:
             start, size = _packet(data, at, end)
@@ -63,16 +63,16 @@ class RawClient(asyncio.Protocol):
                 if data[at] & 6:
                     acks.append(b"\x40\x02" + data[topic_end : topic_end + 2])
                     body += 2
-                self._heard(data[start + 2 : topic_end], data[body : start + size])
+                self._on_message(data[start + 2 : topic_end], data[body : start + size])
             elif kind in (2, 9) and not self.ready.done():
                 self.ready.set_result(None)
             at = start + size
-        self._left = data[at:]
+        self._unread = data[at:]
         if acks:
             self._write(b"".join(acks))
 
     def close(self) -> None:
-        """Leave."""
+        """Disconnect."""
         self._write(b"\xe0\0")
         self._transport.close()
 
@@ -91,7 +91,7 @@ def _length(size: int) -> bytes:
 
 
 def _packet(data: bytes, at: int, end: int) -> tuple[int, int]:
-    """(where the body begins, its size), or (-1, 0) while the length is not there yet."""
+    """Return the start and size of the body, or (-1, 0) while the length is incomplete."""
     size, shift, here = 0, 0, at + 1
     while here < end:
         size |= (data[here] & 127) << shift

@@ -1,8 +1,8 @@
-"""The store beside the raw driver, in one run: python bench/store.py [--wagers 1000000]
+"""The store compared with the raw driver, in one run: python bench/store.py [--wagers 1000000]
 
-A batch of 200 wagers goes through decide, hash and commit; the very same rows are then written by the raw driver into
-a database of the same schema, in one transaction, as a hand would write it (executemany on SQLite, COPY on PostgreSQL).
-The two take turns, and the median of their turns counts.
+A batch of 200 wagers goes through decide, hash and commit; the same rows are then written by the raw driver into a
+database of the same schema, in one transaction (executemany on SQLite, COPY on PostgreSQL). The two take turns, and the
+medians of the turns are compared.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ BULK = (tables.events, tables.transfers, tables.wagers)
 
 
 class Floor:
-    """A jackpot whose tables play round after round, a round a minute."""
+    """A jackpot whose tables play one round a minute."""
 
     def __init__(self, database: Database) -> None:
         self.journal = Journal.open(database, "main", "bench")
@@ -55,7 +55,7 @@ class Floor:
         return (self._began + timedelta(minutes=number)).strftime("%Y-%m-%dT%H:%M:%S.000Z")
 
     def open(self) -> list[PlaceWager]:
-        """Open a round at every table; says the wagers that can be placed."""
+        """Open a round at every table and return wagers for all boxes."""
         number = self.journal.jackpot.tables["t0"].number + 1
         at = self._now(number)
         self.journal.execute([OpenRound(at, DEALER, f"t{n}") for n in range(TABLES)])
@@ -72,7 +72,7 @@ class Floor:
 
 
 def rows_since(database: Database, seq: int) -> dict[str, list[tuple[Any, ...]]]:
-    """What a batch wrote: the new rows, and the rows that changed."""
+    """Return the rows that a batch inserted and changed."""
     with database.reader() as connection:
         found = {t.name: [tuple(r) for r in connection.execute(select(t).where(t.c.seq > seq))] for t in BULK}
         for t in (tables.balances, tables.states, tables.chains):
@@ -81,7 +81,7 @@ def rows_since(database: Database, seq: int) -> dict[str, list[tuple[Any, ...]]]
 
 
 class RawSqlite:
-    """The same rows by sqlite3 alone."""
+    """Writes the same rows with sqlite3."""
 
     def __init__(self, path: Path) -> None:
         migrate(Database(f"sqlite:///{path}"))
@@ -103,7 +103,7 @@ class RawSqlite:
 
 
 class RawPostgres:
-    """The same rows by psycopg's COPY alone."""
+    """Writes the same rows with psycopg's COPY."""
 
     def __init__(self, url: str) -> None:
         migrate(Database(url))
@@ -128,7 +128,7 @@ class RawPostgres:
 
 
 def race(floor: Floor, raw: RawSqlite | RawPostgres, turns: int) -> tuple[float, float]:
-    """Median microseconds a wager, (ours, raw), in turns."""
+    """Return the median microseconds per wager of the store and of the raw driver, measured in turns."""
     ours, theirs = [], []
     for _ in range(turns):
         floor_wagers = floor.open()
@@ -145,7 +145,7 @@ def race(floor: Floor, raw: RawSqlite | RawPostgres, turns: int) -> tuple[float,
 
 
 def cost(floor: Floor) -> float:
-    """Microseconds a wager of one batch."""
+    """Return the microseconds per wager of one batch."""
     wagers = floor.open()
     start = time.perf_counter()
     floor.journal.execute(wagers)
@@ -155,7 +155,7 @@ def cost(floor: Floor) -> float:
 
 
 def costs(one: Floor, other: Floor, turns: int) -> tuple[float, float, float]:
-    """Median microseconds a wager on two floors, in turns, and the median of how they compare, pair by pair."""
+    """Return the median microseconds per wager on two floors, and the median of the ratios of the turns."""
     pairs = [(cost(one), cost(other)) for _ in range(turns)]
     first, second = zip(*pairs, strict=True)
     return statistics.median(first), statistics.median(second), statistics.median(a / b for a, b in pairs)
@@ -167,7 +167,7 @@ def warm_up(floor: Floor) -> None:
 
 
 def fill(floor: Floor, wagers: int) -> None:
-    """Play until so many wagers are stored."""
+    """Play until this number of wagers is stored."""
     for _ in range(wagers // BATCH):
         floor.journal.execute(floor.open())
         floor.end()
@@ -180,7 +180,7 @@ def timed(call: Callable[[], object]) -> float:
 
 
 def slowest_page(database: Database) -> float:
-    """Milliseconds of the slowest page an operator may ask for."""
+    """Return the milliseconds of the slowest query for a page."""
     with database.reader() as connection:
         last = connection.execute(select(func.max(tables.events.c.seq))).scalar_one()
         at = [
@@ -194,18 +194,18 @@ def slowest_page(database: Database) -> float:
             for actor in (None, "pad", "dealer", "max", "nobody")
         ]
         pages = [queries.Page("main", table, before) for table in (None, "t3") for before in (None, 1_000, last // 2)]
-        asked: list[Callable[[], object]] = []
+        requests: list[Callable[[], object]] = []
         for page in pages:
-            asked += [partial(queries.rounds, connection, page), partial(queries.wins, connection, page)]
-            asked += [partial(queries.events, connection, page, wanted) for wanted in filters]
-        for query in asked:
+            requests += [partial(queries.rounds, connection, page), partial(queries.wins, connection, page)]
+            requests += [partial(queries.events, connection, page, wanted) for wanted in filters]
+        for query in requests:
             query()
-        return max(timed(query) for query in asked)
+        return max(timed(query) for query in requests)
 
 
 @contextmanager
 def postgres() -> Iterator[str]:
-    sys.path.insert(0, str(Path(__file__).parent.parent))  # run as a script, only this folder is on the path
+    sys.path.insert(0, str(Path(__file__).parent.parent))  # a script has only its own folder on the path
     from tests.support.postgres import server
 
     with server() as url:
@@ -213,7 +213,7 @@ def postgres() -> Iterator[str]:
 
 
 def start_up(url: str) -> tuple[float, float]:
-    """(seconds, megabytes) of a new process that opens the store."""
+    """Return the seconds and megabytes of a new process that opens the store."""
     code = (
         "import re, sys, time; t = time.perf_counter();"
         "from jackpot.engine.journal import Journal; from jackpot.store.database import Database;"
@@ -226,7 +226,7 @@ def start_up(url: str) -> tuple[float, float]:
 
 
 def main() -> int:
-    arguments = argparse.ArgumentParser(description="The store beside the raw driver.")
+    arguments = argparse.ArgumentParser(description="The store compared with the raw driver.")
     arguments.add_argument("--turns", type=int, default=30)
     arguments.add_argument("--wagers", type=int, default=0, help="also measure with this many wagers stored")
     arguments.add_argument("--no-postgres", action="store_true")
@@ -241,7 +241,7 @@ def main() -> int:
         ours, raw = race(floor, RawSqlite(Path(folder) / "raw.db"), chosen.turns)
         lines.append(
             (
-                "SQLite, 200 wagers a batch",
+                "SQLite, 200 wagers per batch",
                 f"{ours:.1f} µs, raw {raw:.1f}: {raw / ours:.0%} of raw",
                 "≥ 35 %",
                 raw / ours >= 0.35,
@@ -252,7 +252,7 @@ def main() -> int:
         if chosen.wagers:
             lines += _full_lines(database, floor, url, chosen)
     table = Table(title="Store", title_justify="left")
-    for column in ("what", "measured", "target", ""):
+    for column in ("measurement", "result", "target", ""):
         table.add_column(column)
     for what, measured, target, met in lines:
         table.add_row(what, measured, target, "met" if met else "MISSED")
@@ -271,7 +271,7 @@ def _postgres_line(server: str, turns: int) -> tuple[str, str, str, bool]:
     ours, raw = race(floor, RawPostgres(server.replace("/postgres", "/raw")), turns)
     database.close()
     return (
-        "PostgreSQL, 200 wagers a batch",
+        "PostgreSQL, 200 wagers per batch",
         f"{ours:.1f} µs, raw COPY {raw:.1f}: {raw / ours:.0%} of raw",
         "≥ 30 %",
         raw / ours >= 0.30,

@@ -1,8 +1,8 @@
-"""What 200 displays and consoles cost the floor, with and without them in turn: python bench/web.py [--pairs 5]
+"""The cost of 200 displays and consoles for the floor: python bench/web.py [--pairs 5]
 
-Pads place 200 wagers a second through Mosquitto (or the embedded broker); in every pair of stretches the second has 100
-displays and 100 signed-in consoles connected to their live feeds, from a process of its own. What counts is the time
-from a wager to its lamp, and that nobody's feed was starved.
+Pads place 200 wagers a second through Mosquitto (or the embedded broker); of each pair of periods the second has
+100 displays and 100 signed-in consoles connected to their live feeds, from a separate process. Measured are the time
+from a wager to its lamp, and that every feed received events.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ from jackpot.wire.embedded_broker import embedded, free_port
 DISPLAYS, CONSOLES = 100, 100
 PER_SECOND, SECONDS = 200, 10.0
 REST_SECONDS = 4.0
-"""A hundred tables have just opened at once, and every console was told of all of them."""
+"""The pause after a hundred tables have opened at once, which every console shows."""
 MAX_CHANGE = 0.20
 
 
-async def watch(port: int, path: str, token: str | None, counts: list[int], n: int) -> None:
-    """One subscriber: reads whatever comes, and counts the events."""
+async def subscribe(port: int, path: str, token: str | None, counts: list[int], n: int) -> None:
+    """Read one live feed and count its events."""
     reader, writer = await asyncio.open_connection("127.0.0.1", port, limit=1 << 20)
     authorization = f"Authorization: Bearer {token}\r\n" if token else ""
     writer.write(f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n{authorization}\r\n".encode())
@@ -44,13 +44,13 @@ async def watch(port: int, path: str, token: str | None, counts: list[int], n: i
         counts[n] += data.count(b"\nevent: ") + data.startswith(b"event: ")
 
 
-async def watch_all(port: int, token: str) -> None:
-    """All the subscribers, until this process is ended; says how many events each has had."""
+async def subscribe_all(port: int, token: str) -> None:
+    """Run all subscribers until a line is read; write the number of events of each."""
     counts = [0] * (DISPLAYS + CONSOLES)
     tasks = []
     for n in range(DISPLAYS + CONSOLES):
         path, own = ("/display/main/feed", None) if n < DISPLAYS else ("/console/feed?jackpot=main", token)
-        tasks.append(asyncio.create_task(watch(port, path, own, counts, n)))
+        tasks.append(asyncio.create_task(subscribe(port, path, own, counts, n)))
     while min(counts) < 1:
         await asyncio.sleep(0.05)
         for task in tasks:
@@ -70,7 +70,7 @@ def subscribers(port: int, token: str, found: list[int]):
     )
     try:
         if process.stdout.readline() != "ready\n":
-            raise RuntimeError("the subscribers are not fed")
+            raise RuntimeError("the subscribers receive no events")
         time.sleep(1)
         yield
         process.stdin.write("\n")
@@ -82,28 +82,28 @@ def subscribers(port: int, token: str, found: list[int]):
 
 
 def measure(port: int, http: int, token: str, pairs: int) -> tuple[list[Timing], list[Timing], int]:
-    """Stretches without and with subscribers, in turn; and the fewest events that any subscriber had."""
-    without, beside, fed = [], [], []
+    """Measure without and with subscribers in turn; also return the fewest events of a subscriber."""
+    without, connected, received = [], [], []
     with asyncio.Runner() as runner:
         load = Load(port, plays=True)
         runner.run(load.connect())
         runner.run(load.paced(PER_SECOND, SECONDS, REST_SECONDS))
         for _ in range(pairs):
             without.append(runner.run(load.paced(PER_SECOND, SECONDS, REST_SECONDS)))
-            with subscribers(http, token, fed):
-                beside.append(runner.run(load.paced(PER_SECOND, SECONDS, REST_SECONDS)))
+            with subscribers(http, token, received):
+                connected.append(runner.run(load.paced(PER_SECOND, SECONDS, REST_SECONDS)))
         load.close()
-    return without, beside, min(fed)
+    return without, connected, min(received)
 
 
 def main() -> int:
-    arguments = argparse.ArgumentParser(description="200 displays and consoles beside the floor.")
+    arguments = argparse.ArgumentParser(description="The cost of 200 displays and consoles for the floor.")
     arguments.add_argument("--pairs", type=int, default=5)
     arguments.add_argument("--embedded", action="store_true", help="through the embedded broker")
     arguments.add_argument("--watch", type=int, help=argparse.SUPPRESS)
     chosen = arguments.parse_args()
     if chosen.watch:
-        asyncio.run(watch_all(chosen.watch, os.environ["TOKEN"]))
+        asyncio.run(subscribe_all(chosen.watch, os.environ["TOKEN"]))
         return 0
     with tempfile.TemporaryDirectory(prefix="jackpot-bench-") as name:
         folder = Path(name)
@@ -112,22 +112,20 @@ def main() -> int:
             os.environ["BENCH_HTTP"] = f"127.0.0.1:{http}"
             controller = Controller(folder / "site", port, "sqlite:///jackpot.db")
             with controller.serving():
-                without, beside, fed = measure(port, http, controller.token, chosen.pairs)
-    changes = [b.p99_ms / a.p99_ms - 1 for a, b in zip(without, beside, strict=True)]
-    table = Table(
-        title=f"{DISPLAYS} displays and {CONSOLES} consoles beside {PER_SECOND} wagers/s", title_justify="left"
-    )
+                without, connected, received = measure(port, http, controller.token, chosen.pairs)
+    changes = [b.p99_ms / a.p99_ms - 1 for a, b in zip(without, connected, strict=True)]
+    table = Table(title=f"{DISPLAYS} displays and {CONSOLES} consoles with {PER_SECOND} wagers/s", title_justify="left")
     for column in ("pair", "alone p50", "alone p99", "with p50", "with p99", "change of p99"):
         table.add_column(column, justify="right")
-    for n, (a, b, change) in enumerate(zip(without, beside, changes, strict=True), 1):
+    for n, (a, b, change) in enumerate(zip(without, connected, changes, strict=True), 1):
         table.add_row(str(n), *(f"{ms:.2f} ms" for ms in (a.p50_ms, a.p99_ms, b.p50_ms, b.p99_ms)), f"{change:+.0%}")
     middle = statistics.median(changes)
     met = middle < MAX_CHANGE
     console = Console(width=110, highlight=False)
     console.print(table)
     console.print(f"median change of p99 {middle:+.0%} (target < {MAX_CHANGE:.0%}): {'met' if met else 'MISSED'}")
-    console.print(f"every subscriber was fed: at least {fed} events each in a stretch")
-    return 0 if met and fed > SECONDS else 1
+    console.print(f"every subscriber received at least {received} events in a period")
+    return 0 if met and received > SECONDS else 1
 
 
 if __name__ == "__main__":

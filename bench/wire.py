@@ -1,12 +1,12 @@
-"""Pads → durable → lamp, beside what it is compared to, in one run: python bench/wire.py [--memory] [--no-postgres]
+"""Wagers from pads to lamps, compared with echoes, in one run: python bench/wire.py [--memory] [--no-postgres]
 
-One load generator (raw sockets, 20 connections with 5 wagers in flight each) drives, through the same broker: a
-raw-socket client that echoes each wager as a lamp; aiomqtt's client doing no more than that, messages taken in paho's
-callback; the controller's own session doing no more than that; and the controller, which makes each wager durable
-first. All of them run all the time and are loaded in turns, one short stretch each, so that what else the machine does
-hits them alike; rounds are opened and settled between the timed stretches. What a wager may take longer than an echo is
-told in commits of one row by the driver alone, in stretches between: its p99 within three of theirs (disks have their
-moments), and beside it in commits' medians. What bounds each is told by who used the processors meanwhile.
+One load generator (raw sockets, 20 connections with 5 wagers in flight each) uses, through the same broker: a client on
+raw sockets that answers each wager with a lamp message; aiomqtt's client doing the same in paho's callback; the
+controller's MQTT session doing the same; and the controller, which commits each wager first. All run at the same time
+and are loaded in turns for short periods, so that other activity of the machine affects them equally; rounds are opened
+and settled between the timed periods. The time of a wager beyond that of an echo is compared with commits of one row by
+the driver alone, measured between the periods: its p99 must be within three p99 of such a commit. The processor use
+shows what limits each result.
 """
 
 from __future__ import annotations
@@ -46,19 +46,19 @@ REST_SECONDS = 1.0
 WARM_UPS = 3
 PER_SECOND, PACED_SECONDS = 200, 2
 BEFORE = " before"
-"""Behind the name of a controller from another checkout."""
+"""Suffix of the name of a controller from another checkout."""
 PACED = "aiomqtt", "SQLite", "PostgreSQL", f"SQLite{BEFORE}", f"PostgreSQL{BEFORE}"
-"""Whose lamps are timed at a steady pace, too."""
+"""Responders whose lamps are also timed at a steady rate."""
 NO_DELAY = socket.IPPROTO_TCP, socket.TCP_NODELAY, 1
 
 
 def root_of(site: str) -> str:
-    """Where a site's topics begin."""
+    """Return the root of a site's topics."""
     return f"jackpot/v1/{site}"
 
 
 class Timing(NamedTuple):
-    """How a stretch of wagers went."""
+    """The rate and latencies of a measured period."""
 
     per_second: float
     p50_ms: float
@@ -66,14 +66,14 @@ class Timing(NamedTuple):
 
 
 class Pads:
-    """Some tables' pads behind one connection, a few wagers in flight at a time."""
+    """The pads of some tables on one connection, with a few wagers in flight."""
 
     def __init__(self, name: str, tables: list[str], site: str) -> None:
         self.name = f"{site}-{name}"
         self.tables = tables
         self._root = root_of(site)
         self.answered = asyncio.Event()
-        self.told = asyncio.Event()
+        self.opened = asyncio.Event()
         self.await_lamps(1)
         self.took: list[float] = []
         self._sent: dict[bytes, float] = {}
@@ -82,24 +82,24 @@ class Pads:
         self._left = 0
 
     async def connect(self, port: int) -> None:
-        self.client = await RawClient.connect(port, f"load-{self.name}-{os.getpid()}", self._heard)
+        self.client = await RawClient.connect(port, f"load-{self.name}-{os.getpid()}", self._on_message)
         await self.client.subscribe(*(f"{self._root}/tables/{table}/pads/+/lamp" for table in self.tables))
 
     def begin(self, number: int, count: int) -> None:
-        """Place so many wagers on a round, over all boxes."""
+        """Place this number of wagers on a round, over all boxes."""
         self._waiting = iter(self._wagers(number)[:count])
         self.expect(count)
         for _ in range(IN_FLIGHT):
             self._next()
 
     def await_lamps(self, number: int) -> None:
-        """Begin to count the lamps that tell of a new round."""
+        """Start to count the lamp messages of a new round."""
         self._new_round = b'{"round":%d,' % number
         self._lamps = 0
-        self.told.clear()
+        self.opened.clear()
 
     def expect(self, count: int) -> None:
-        """Begin to count answers anew."""
+        """Start to count answers."""
         self._left, self.took, self._sent = count, [], {}
         self.answered.clear()
 
@@ -129,12 +129,12 @@ class Pads:
             self._sent[wager_id] = time.perf_counter()
             self.client.publish(topic, payload)
 
-    def _heard(self, _topic: bytes, payload: bytes) -> None:
+    def _on_message(self, _topic: bytes, payload: bytes) -> None:
         at = payload.find(b'"answer":{"wager_id":"')
         if at < 0:
             self._lamps += payload.startswith(self._new_round)
             if self._lamps == len(self.tables) * BOXES:
-                self.told.set()
+                self.opened.set()
             return
         wager_id = payload[at + 22 : payload.index(b'"', at + 22)]
         sent = self._sent.pop(wager_id, None)
@@ -150,7 +150,7 @@ class Pads:
 
 
 class Dealers:
-    """Every table's dealer terminal behind one connection; used between the timed stretches."""
+    """The dealer terminals of all tables on one connection; used between the timed periods."""
 
     _count = 0
 
@@ -159,10 +159,10 @@ class Dealers:
         self._root = root_of(site)
         self._wanted: set[str] = set()
         self._done = asyncio.Event()
-        self.client = await RawClient.connect(port, f"dealers-{site}-{os.getpid()}", self._heard)
+        self.client = await RawClient.connect(port, f"dealers-{site}-{os.getpid()}", self._on_message)
         await self.client.subscribe(f"{self._root}/tables/+/dealer/reply")
 
-    def _heard(self, _topic: bytes, payload: bytes) -> None:
+    def _on_message(self, _topic: bytes, payload: bytes) -> None:
         reply = json.loads(payload)
         if not reply["ok"]:
             raise RuntimeError(f"a command was refused: {reply}")
@@ -172,7 +172,7 @@ class Dealers:
             self._done.set()
 
     async def all(self, kind: str, **fields: int) -> None:
-        """Have every table do this."""
+        """Send a command for every table and wait for the replies."""
         self._done.clear()
         for table in self.tables:
             self._count += 1
@@ -188,7 +188,7 @@ class Load:
     """The load generator, against one responder."""
 
     def __init__(
-        self, port: int, *, plays: bool, site: str = SITE, usage: processors.Usage = processors.UNWATCHED
+        self, port: int, *, plays: bool, site: str = SITE, usage: processors.Usage = processors.NOT_MEASURED
     ) -> None:
         self._port = port
         self._usage = usage
@@ -208,7 +208,7 @@ class Load:
 
     @asynccontextmanager
     async def connected(self) -> AsyncIterator[None]:
-        """Connected for a while."""
+        """Connect for this context."""
         await self.connect()
         try:
             yield
@@ -217,11 +217,11 @@ class Load:
 
     @property
     def took(self) -> list[float]:
-        """How long each lamp of the last stretch took."""
+        """The seconds to each lamp in the last period."""
         return [took for pads in self.pads for took in pads.took]
 
     async def open(self) -> None:
-        """Open a round everywhere, and wait until every lamp has told of it."""
+        """Open a round at every table, and wait for the lamp messages of all boxes."""
         self.number += 1
         if self._plays:
             for pads in self.pads:
@@ -231,7 +231,7 @@ class Load:
                 raise RuntimeError(f"round {self.number} was expected, not {self.dealers.last['round']}")
             async with asyncio.timeout(LIMIT_SECONDS):
                 for pads in self.pads:
-                    await pads.told.wait()
+                    await pads.opened.wait()
 
     async def end(self) -> None:
         if self._plays:
@@ -239,7 +239,7 @@ class Load:
             await self.dealers.all("settle", round=self.number)
 
     async def throughput(self) -> Timing:
-        """All boxes of all tables wager once, as quickly as they are answered."""
+        """Place one wager at every box of all tables as fast as they are answered."""
         await self.open()
         each = len(self.pads[0].tables) * BOXES
         used = self._usage.read()
@@ -256,7 +256,7 @@ class Load:
         return timing
 
     async def paced(self, per_second: int, seconds: float, rest: float = REST_SECONDS) -> Timing:
-        """Wagers at a steady pace, each by itself, on a floor that has come to rest after its tables opened."""
+        """Place wagers at a steady rate, after a pause that follows the opening of the tables."""
         await self.open()
         await asyncio.sleep(rest)
         each = len(self.pads[0].tables) * BOXES
@@ -288,11 +288,11 @@ def _timing(took: list[float], seconds: float) -> Timing:
     return Timing(len(took) / seconds, ordered[len(took) // 2] * 1e3, ordered[int(len(took) * 0.99)] * 1e3)
 
 
-# Responders, each a process of its own.
+# Responders, each in its own process.
 
 
 def lamp_for(topic: bytes, payload: bytes) -> tuple[bytes, bytes]:
-    """A wager as a lamp would answer it, made up on the spot."""
+    """Return the topic and payload of a lamp message that accepts this wager."""
     at = payload.index(b'"wager_id":"') + 12
     wager_id = payload[at : payload.index(b'"', at)]
     body = (
@@ -303,17 +303,17 @@ def lamp_for(topic: bytes, payload: bytes) -> tuple[bytes, bytes]:
 
 
 async def raw_echo(port: int) -> None:
-    """The quickest responder: raw sockets."""
+    """Respond with raw sockets."""
     client = await RawClient.connect(
         port, "raw-echo", lambda topic, payload: client.publish(*lamp_for(topic, payload), retain=True)
     )
     await client.subscribe(_wagers("raw"))
-    _say_ready()
+    _write_ready()
     await asyncio.Event().wait()
 
 
 async def aiomqtt_echo(port: int) -> None:
-    """The client of aiomqtt as it comes, at its quickest: messages taken in the callback, nothing waited for."""
+    """Respond with aiomqtt's client at its fastest: in the callback, without waiting."""
     import aiomqtt
 
     client = aiomqtt.Client(
@@ -321,33 +321,33 @@ async def aiomqtt_echo(port: int) -> None:
     )  # fmt: skip
     paho = paho_of(client)
 
-    def heard(_client: Any, _userdata: Any, message: Any) -> None:
+    def on_message(_client: Any, _userdata: Any, message: Any) -> None:
         topic, body = lamp_for(message.topic.encode(), message.payload)
         paho.publish(topic.decode(), body, 1, retain=True)
 
-    paho.on_message = heard
+    paho.on_message = on_message
     async with client:
         await client.subscribe(_wagers("aiomqtt"), 1)
-        _say_ready()
+        _write_ready()
         await asyncio.Event().wait()
 
 
 async def session_echo(port: int) -> None:
-    """The controller's own session with nothing behind it."""
+    """Respond with the controller's MQTT session alone."""
     from jackpot.wire.mqtt_session import Address, MqttSession
     from jackpot.wire.mqtt_transport import ReceivedMessage
 
-    def heard(letter: ReceivedMessage) -> None:
-        topic, body = lamp_for(letter.topic.encode(), letter.payload)
+    def on_message(message: ReceivedMessage) -> None:
+        topic, body = lamp_for(message.topic.encode(), message.payload)
         session.publish(topic.decode(), body, retain=True)
-        session.acknowledge(letter)
+        session.acknowledge(message)
 
     async def connected() -> None:
         await session.subscribe([_wagers("session")])
-        _say_ready()
+        _write_ready()
 
     session = MqttSession(
-        Address("127.0.0.1", port), "session-echo", on_message=heard, on_connect=connected, clean=True
+        Address("127.0.0.1", port), "session-echo", on_message=on_message, on_connect=connected, clean=True
     )
     await session.run()
 
@@ -356,7 +356,7 @@ ECHOES = {"raw": raw_echo, "aiomqtt": aiomqtt_echo, "session": session_echo}
 
 
 def echo_site(kind: str) -> str:
-    """The site an echo plays."""
+    """Return the site id of an echo."""
     return f"{SITE}-{kind}"
 
 
@@ -364,14 +364,14 @@ def _wagers(kind: str) -> str:
     return f"{root_of(echo_site(kind))}/tables/+/pads/+/wager"
 
 
-def _say_ready() -> None:
+def _write_ready() -> None:
     sys.stdout.write("ready\n")
     sys.stdout.flush()
 
 
 @contextmanager
 def responder(kind: str, port: int) -> Iterator[subprocess.Popen[str]]:
-    """An echo as a process."""
+    """Start an echo as a process."""
     process = subprocess.Popen(
         [sys.executable, __file__, "--respond", kind, "--port", str(port)], stdout=subprocess.PIPE, text=True
     )
@@ -385,7 +385,7 @@ def responder(kind: str, port: int) -> Iterator[subprocess.Popen[str]]:
 
 
 class Controller:
-    """The daemon as a process; stopped with a signal while another responder has its turn."""
+    """A site and its daemon as a process."""
 
     def __init__(self, folder: Path, port: int, database: str, site: str = SITE, checkout: Path | None = None) -> None:
         self.folder = folder
@@ -433,17 +433,17 @@ def memory_kib(process: subprocess.Popen[bytes]) -> int:
         return next(int(line.split()[1]) for line in status if line.startswith("VmRSS"))
 
 
-class Found(NamedTuple):
-    """How one responder did: as quickly as possible, turn by turn, and each lamp at 200 wagers a second, in ms."""
+class Result(NamedTuple):
+    """One responder: its throughput in each turn, and the milliseconds of each lamp at 200 wagers a second."""
 
     quick: list[float]
     lamps: list[float]
 
-    def ratio_to(self, other: Found) -> float:
-        """Throughput beside another's of the same turn; the median turn's."""
+    def ratio_to(self, other: Result) -> float:
+        """Return the median of the ratios of throughput, turn by turn."""
         return statistics.median(mine / its for mine, its in zip(self.quick, other.quick, strict=True))
 
-    def told(self) -> str:
+    def summary(self) -> str:
         quick = f"{statistics.median(self.quick):,.0f}/s"
         if not self.lamps:
             return quick
@@ -454,12 +454,12 @@ def _at(took: list[float], share: float) -> float:
     return sorted(took)[int(len(took) * share)]
 
 
-async def _in_turn(loads: dict[str, Load], commits: dict[str, Commits], turns: int) -> dict[str, Found]:
-    """Every responder loaded for a moment, one after another, many times over; nobody else is connected meanwhile.
+async def _in_turn(loads: dict[str, Load], commits: dict[str, Commits], turns: int) -> dict[str, Result]:
+    """Load every responder for a short period, in turns; the others are not connected.
 
-    A load that is connected and silent would still cost the embedded broker a part of every message.
+    A connected load costs the embedded broker time for every message, even if it sends nothing.
     """
-    found = {name: Found([], []) for name in loads}
+    found = {name: Result([], []) for name in loads}
     for load in loads.values():
         async with load.connected():
             for _ in range(WARM_UPS):
@@ -475,12 +475,12 @@ async def _in_turn(loads: dict[str, Load], commits: dict[str, Commits], turns: i
                     await load.paced(PER_SECOND, PACED_SECONDS)
                 found[name].lamps.extend(took * 1e3 for took in load.took)
         for commit in commits.values():
-            commit.stretch()
+            commit.measure_period()
     return found
 
 
 class Commits:
-    """Durable commits of one row each with the driver alone, at the pace of the wagers, in the database they go to."""
+    """Durable commits of one row each with the driver alone, at the rate of the wagers, on the same database."""
 
     def __init__(self, database: str, folder: Path) -> None:
         self.took: list[float] = []
@@ -495,13 +495,13 @@ class Commits:
         self._connection.execute("CREATE TABLE one_row (x INTEGER)")
 
     def servers(self) -> list[int]:
-        """The processes of the database's server; SQLite has none."""
+        """Return the processes of the database server; SQLite has none."""
         if isinstance(self._connection, sqlite3.Connection):
             return []
         server = processors.parent(self._connection.info.backend_pid)
         return [server, *processors.children(server)]
 
-    def stretch(self) -> None:
+    def measure_period(self) -> None:
         start = time.perf_counter()
         for n in range(PACED_SECONDS * PER_SECOND):
             time.sleep(max(0.0, start + n / PER_SECOND - time.perf_counter()))
@@ -541,16 +541,16 @@ TITLES = {
 }  # fmt: skip
 
 
-def measure(  # noqa: PLR0913, PLR0917 - one broker with all that it is measured with
+def measure(  # noqa: PLR0913, PLR0917 - all that a run depends on
     name: str, port: int, databases: dict[str, str], folder: Path, turns: int, against: Path | None
 ) -> list[Row]:
-    """Everything about one broker."""
+    """Measure all responders with one broker."""
     brokers = processors.children(os.getpid())
     loads, usages, commits = {}, {}, {}
 
     def loaded(kind: str, site: str, process: subprocess.Popen[Any], *, plays: bool) -> None:
-        parties = {"load": [os.getpid()], "broker": brokers, "controller" if plays else "echo": [process.pid]}
-        usages[kind] = processors.Usage(parties)
+        groups = {"load": [os.getpid()], "broker": brokers, "controller" if plays else "echo": [process.pid]}
+        usages[kind] = processors.Usage(groups)
         loads[kind] = Load(port, plays=plays, site=site, usage=usages[kind])
 
     with ExitStack() as running:
@@ -562,13 +562,13 @@ def measure(  # noqa: PLR0913, PLR0917 - one broker with all that it is measured
             controller = Controller(place, port, database, site, checkout)
             loaded(kind, site, running.enter_context(controller.serving()), plays=True)
             commits[kind] = Commits(database, place)
-            usages[kind].parties["database"] = commits[kind].servers()
+            usages[kind].groups["database"] = commits[kind].servers()
         found = asyncio.run(_in_turn(loads, commits, turns))
     lines: list[Row] = []
     for kind, title in TITLES.items():
         if kind in found:
-            lines.append((f"{name}: {title}", found[kind].told(), "", None))
-            lines.append(("  bounded by", usages[kind].told(), "", None))
+            lines.append((f"{name}: {title}", found[kind].summary(), "", None))
+            lines.append(("  limited by", usages[kind].summary(), "", None))
         if kind in databases:
             lines += _throughput(found, kind, needs_raw=name == "embedded" and kind == "SQLite")
             lines.append(_latency(found["aiomqtt"].lamps, found[kind].lamps, commits[kind].took))
@@ -578,8 +578,8 @@ def measure(  # noqa: PLR0913, PLR0917 - one broker with all that it is measured
     return lines
 
 
-def _comparison(ours: Found, before: Found) -> list[Row]:
-    """Compare with the other checkout, turn by turn."""
+def _comparison(ours: Result, before: Result) -> list[Row]:
+    """Compare this checkout with the other one, turn by turn."""
     ratio = ours.ratio_to(before)
     ours_ms, before_ms = _at(ours.lamps, 0.99), _at(before.lamps, 0.99)
     return [
@@ -588,13 +588,13 @@ def _comparison(ours: Found, before: Found) -> list[Row]:
     ]
 
 
-def _throughput(found: dict[str, Found], kind: str, *, needs_raw: bool) -> list[Row]:
+def _throughput(found: dict[str, Result], kind: str, *, needs_raw: bool) -> list[Row]:
     to_echo, to_raw, to_session = (found[kind].ratio_to(found[other]) for other in ("aiomqtt", "raw", "session"))
     wanted = 0.7 if kind.startswith("SQLite") else 0.6
-    asked = ("≥ 35%", to_raw >= 0.35) if needs_raw else ("", None)
+    target = ("≥ 35%", to_raw >= 0.35) if needs_raw else ("", None)
     return [
         ("  throughput to aiomqtt's echo", f"{to_echo:.0%}", f"≥ {wanted:.0%}", to_echo >= wanted),
-        ("  throughput to the raw echo", f"{to_raw:.0%}", *asked),
+        ("  throughput to the raw echo", f"{to_raw:.0%}", *target),
         ("  throughput to our session's echo", f"{to_session:.0%}", "", None),
     ]
 
@@ -624,7 +624,7 @@ async def _wager_on(port: int, process: subprocess.Popen[bytes], marks: tuple[in
 
 
 def memory(port: int, folder: Path) -> Row:
-    """How much the controller grows from wager 100,000 to 500,000."""
+    """Measure the growth of the controller's memory from wager 100,000 to 500,000."""
     controller = Controller(folder / "memory", port, "sqlite:///jackpot.db")
     with controller.serving() as process:
         early, late = asyncio.run(_wager_on(port, process, (100_000, 500_000)))
@@ -634,7 +634,7 @@ def memory(port: int, folder: Path) -> Row:
 
 @contextmanager
 def postgres() -> Iterator[str]:
-    sys.path.insert(0, str(HERE.parent))  # run as a script, only this folder is on the path
+    sys.path.insert(0, str(HERE.parent))  # a script has only its own folder on the path
     from tests.support.postgres import server
 
     with server() as url:
@@ -656,9 +656,11 @@ def _databases(postgres_url: str | None, name: str, against: Path | None) -> dic
 
 
 def main() -> int:
-    arguments = argparse.ArgumentParser(description="Pads, durable, lamp.")
+    arguments = argparse.ArgumentParser(description="Wagers from pads through the controller to lamps.")
     arguments.add_argument("--turns", type=int, default=9)
-    arguments.add_argument("--memory", action="store_true", help="also 500,000 wagers, to see the controller's memory")
+    arguments.add_argument(
+        "--memory", action="store_true", help="also measure the controller's memory over 500,000 wagers"
+    )
     arguments.add_argument("--no-postgres", action="store_true")
     arguments.add_argument("--only", choices=("embedded", "mosquitto", "memory"))
     arguments.add_argument("--against", type=Path, help="another checkout with its .venv, measured in the same run")
@@ -685,10 +687,10 @@ def main() -> int:
             with mosquitto(folder) as port:
                 lines.append(memory(port, folder))
     table = Table(title="Wire: 20 connections, 5 wagers in flight each", title_justify="left")
-    for column in ("what", "measured", "target", ""):
+    for column in ("measurement", "result", "target", ""):
         table.add_column(column)
-    for what, measured, target, met in lines:
-        table.add_row(what, measured, target, "" if met is None else "met" if met else "MISSED")
+    for name, result, target, met in lines:
+        table.add_row(name, result, target, "" if met is None else "met" if met else "MISSED")
     Console(width=150, highlight=False).print(table)
     return 1 if any(met is False for *_, met in lines) else 0
 

@@ -23,8 +23,8 @@ from jackpot.engine.journal import Journal
 from jackpot.engine.service import JackpotService
 from jackpot.engine.site_writer import SiteWriter
 from jackpot.identity import owner, software_digest, software_version
-from jackpot.notify.delivery import Sender
-from jackpot.notify.low_reserve import tell_low_reserves
+from jackpot.notify.delivery import NoticeSender
+from jackpot.notify.low_reserve import notify_low_reserves
 from jackpot.notify.webhook import Webhook
 from jackpot.settings import Settings, listen_address
 from jackpot.store import outbox
@@ -37,7 +37,7 @@ from jackpot.store.schema import require_head
 from jackpot.store.signed_notes import Signer
 from jackpot.store.trail_verification import Verified
 from jackpot.verification.monitor import VerificationMonitor
-from jackpot.verification.verifier_process import Order
+from jackpot.verification.verifier_process import VerificationRequest
 from jackpot.web.authentication import Authenticator
 from jackpot.web.health import Health
 from jackpot.web.live_view import LiveView
@@ -68,7 +68,7 @@ class Controller:
         self._address = Address.of(broker, settings.mqtt_version, settings.broker_ca_file)
         self._topics = Topics(settings.site)
         self._webhook = _webhook(settings)
-        self._sender: Sender | None = None
+        self._sender: NoticeSender | None = None
         self._databases: list[Database] = []
         self._site_writer: SiteWriter | None = None
         self.jackpots: dict[str, JackpotService] = {}
@@ -125,7 +125,7 @@ class Controller:
         metrics.RESERVE_FLOOR_CENTS.set(self._settings.reserve_floor_cents)
         metrics.VERIFICATION_INTERVAL.set(self._settings.verify_minutes * 60)
         if self._webhook is not None:
-            self._sender = Sender(database, self._webhook, software_version())
+            self._sender = NoticeSender(database, self._webhook, software_version())
             group.create_task(self._sender.run(), name="notices")
 
     async def _serve(
@@ -176,7 +176,7 @@ class Controller:
         site_writer = SiteWriter(database, owner(), partial(write_checkpoint, database, SITE, self._signer))
         target = self._settings.notice_target
         if target is not None:
-            tell_low_reserves(database, target)
+            notify_low_reserves(database, target)
         floor_cents = target.reserve_floor_cents if target is not None else 0
         started = StartSoftware(now(), CONTROLLER, software_version(), software_digest(), floor_cents)
         site_writer.submit(started).result()
@@ -253,8 +253,8 @@ def _webhook(settings: Settings) -> Webhook | None:
     return Webhook.of(settings.webhook_url, settings.webhook_secrets(), settings.webhook_ca_file)
 
 
-def _order(settings: Settings, signer: Signer) -> Order:
-    return Order(settings.database, str(signer.verifier), settings.verify_minutes * 60)
+def _order(settings: Settings, signer: Signer) -> VerificationRequest:
+    return VerificationRequest(settings.database, str(signer.verifier), settings.verify_minutes * 60)
 
 
 def _first(errors: BaseExceptionGroup[StoreError]) -> BaseException:

@@ -12,7 +12,7 @@ from typing import Final
 
 DISTRIBUTION: Final = "jackpot-controller"
 PACKAGES: Final = ("jackpot", "migrations", "rules")
-"""What the controller consists of; the simulator is no part of it."""
+"""The packages of the controller; the simulator is not one of them."""
 INSTALLED: Final = Path(__file__).parent.parent
 """The folder that holds the packages."""
 
@@ -35,7 +35,7 @@ def software_digest(root: Path = INSTALLED) -> str:
 
 
 def _files(root: Path) -> Iterator[tuple[str, Path]]:
-    """The packages' files by name, without what Python compiles from them."""
+    """Return the packages' files by name, without compiled ones."""
     for package in PACKAGES:
         for path in (root / package).rglob("*"):
             if "__pycache__" not in path.parts and path.is_file():

@@ -1,6 +1,6 @@
 """The check that `rules`, `migrations` and `hardware_sim` are the controller's own packages.
 
-Another package may have one of these names (PyPI has a `rules`), or a folder in which a command is started. This module
+Another package may have one of these names (PyPI has a `rules`), or a folder in the working directory. This module
 imports none of them.
 """
 
@@ -38,7 +38,7 @@ def require_own_packages() -> None:
 
 
 def _location(package: str) -> Path | None:
-    """The folder that an import of this package would use."""
+    """Return the folder that an import of this package would use."""
     spec = find_spec(package)
     if spec is None:
         return None
@@ -55,7 +55,7 @@ def _remedy(found: Path | None) -> str:
 
 
 def _replaced() -> list[Path]:
-    """The packages' first modules that are not as they were installed; an editable installation has no list of them."""
+    """Return the packages' `__init__.py` files that were changed since installation; none if it is editable."""
     try:
         installed = files(DISTRIBUTION) or []
     except PackageNotFoundError:

@@ -40,15 +40,15 @@ COMMANDS: Final = {
     "config": ("operators", "config_app"),
     "adjustment": ("operators", "adjustment_app"),
 }
-"""Each command, the module it lives in, and its function or group there; a module is imported when it is asked for."""
+"""The module of each command and its function or group there; only the module of the given command is imported."""
 
 VERSION: Final = "--version"
 MQTT_COMMANDS: Final = {"serve", "demo", "doctor"}
-"""Commands that use MQTT: they refuse versions of its client that do not fit, before they import it."""
+"""Commands that use MQTT; the versions of the MQTT packages are checked before they are imported."""
 
 
 def app_for(arguments: list[str]) -> typer.Typer:
-    """The command line with the one command that is asked for, or with all of them."""
+    """Return the command line with the given command only, or with all commands."""
     app = typer.Typer(
         name="jackpot",
         help="A progressive jackpot controller for casino table games.",
@@ -56,10 +56,10 @@ def app_for(arguments: list[str]) -> typer.Typer:
         rich_markup_mode=None,
         pretty_exceptions_enable=False,
     )
-    app.callback()(_always_a_group)
-    asked = [name for name in arguments[:1] if name in COMMANDS]
+    app.callback()(_root_command)
+    given = [name for name in arguments[:1] if name in COMMANDS]
     everything = () if arguments == [VERSION] else COMMANDS
-    for name in asked or everything:
+    for name in given or everything:
         module, attribute = COMMANDS[name]
         found = getattr(import_module(f"jackpot.cli.{module}"), attribute)
         if isinstance(found, typer.Typer):
@@ -75,7 +75,7 @@ def _print_version(is_given: bool) -> None:
         raise typer.Exit
 
 
-def _always_a_group(
+def _root_command(
     *,
     _version: Annotated[
         bool, typer.Option(VERSION, callback=_print_version, is_eager=True, help="Show the version and exit.")
@@ -85,17 +85,17 @@ def _always_a_group(
 
 
 def main() -> None:
-    """Run the command line and leave with its exit code."""
+    """Run the command line and exit with its exit code."""
     sys.exit(run(sys.argv[1:]))
 
 
 def run(arguments: list[str]) -> int:
-    """Carry out one command; says its exit code."""
+    """Run one command and return its exit code."""
     try:
         require_own_packages()
         if MQTT_COMMANDS.intersection(arguments[:1]):
             require_supported()
-        outcome = app_for(arguments)(_or_help(arguments), standalone_mode=False)
+        outcome = app_for(arguments)(_with_help(arguments), standalone_mode=False)
     except typer.TyperException as error:
         return _refuse(error.format_message(), error.exit_code)
     except (InstallationError, UnsupportedVersionError) as error:
@@ -103,7 +103,7 @@ def run(arguments: list[str]) -> int:
     except (typer.Abort, KeyboardInterrupt):
         return _refuse("interrupted", 1)
     except BrokenPipeError:
-        sys.stderr.close()  # the reader went away; nothing is left to say
+        sys.stderr.close()  # the reader is gone, so there is nothing to report to
         return 1
     except Exception as error:
         refusal = sentence_of(error)
@@ -113,8 +113,8 @@ def run(arguments: list[str]) -> int:
     return outcome if isinstance(outcome, int) else 0
 
 
-def _or_help(arguments: list[str]) -> list[str]:
-    """What was asked; nothing, or a group without a command, asks for help."""
+def _with_help(arguments: list[str]) -> list[str]:
+    """Return the arguments, with --help added if there are none or only the name of a group."""
     group = len(arguments) == 1 and COMMANDS.get(arguments[0], ("", ""))[1].endswith("app")
     return [*arguments, "--help"] if group or not arguments else arguments
 

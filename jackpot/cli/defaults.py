@@ -1,4 +1,4 @@
-"""How a new jackpot begins unless it is told otherwise."""
+"""The default configuration and opening amounts of a new jackpot."""
 
 from __future__ import annotations
 

@@ -1,31 +1,31 @@
-"""Which errors are for people: the sentence each says, and the exit code it leaves with."""
+"""The errors that are shown as one sentence, and the exit code of each."""
 
 from __future__ import annotations
 
 import sys
 
 BAD_INPUT = 2
-WENT_WRONG = 1
+FAILED = 1
 _CODES = {
     "rules.errors:RulesError": BAD_INPUT,
     "jackpot.calculator.requests:RequestError": BAD_INPUT,
     "jackpot.settings:SettingsError": BAD_INPUT,
-    "jackpot.store.errors:StoreError": WENT_WRONG,
-    "jackpot.core.results:Refused": WENT_WRONG,
+    "jackpot.store.errors:StoreError": FAILED,
+    "jackpot.core.results:Refused": FAILED,
     "jackpot.wire.mqtt_session:AddressError": BAD_INPUT,
-    "jackpot.wire.embedded_broker:BrokerError": WENT_WRONG,
-    "jackpot.notify.webhook:HookError": BAD_INPUT,
-    "hardware_sim.floor:FloorError": WENT_WRONG,
-    "hardware_sim.reconciliation:BooksError": WENT_WRONG,
+    "jackpot.wire.embedded_broker:BrokerError": FAILED,
+    "jackpot.notify.webhook:WebhookError": BAD_INPUT,
+    "hardware_sim.floor:FloorError": FAILED,
+    "hardware_sim.reconciliation:BooksError": FAILED,
 }
-"""Known by name, so that a command need not import what it does not use."""
+"""Errors by name, so that a command does not import modules that it does not use."""
 
 
 def sentence_of(error: Exception) -> tuple[str, int] | None:
-    """The sentence and the exit code of an error that is for people; None for a fault of the program."""
+    """Return the sentence and exit code of an expected error; None for a fault of the program."""
     if isinstance(error, OSError):
         where = f"{error.filename}: " if error.filename else ""
-        return f"{where}{error.strerror or error}", WENT_WRONG
+        return f"{where}{error.strerror or error}", FAILED
     for name, code in _CODES.items():
         module, _, kind = name.partition(":")
         loaded = sys.modules.get(module)

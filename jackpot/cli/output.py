@@ -1,4 +1,4 @@
-"""What every command prints with: tables for people, JSON for programs, money in both."""
+"""The output of commands: tables for people, JSON and CSV for programs."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ def print_json(value: object, *, indent: int | None = 2) -> None:
 
 
 def console() -> Console:
-    """Where tables are drawn; wide enough to be read from a file, too."""
-    drawn = Console(highlight=False)
-    return drawn if drawn.is_terminal else Console(highlight=False, width=max(drawn.width, 120))
+    """Return the console for tables, at least 120 columns wide if the output is not a terminal."""
+    screen = Console(highlight=False)
+    return screen if screen.is_terminal else Console(highlight=False, width=max(screen.width, 120))
 
 
 def table(title: str, columns: Sequence[str], rows: Iterable[Sequence[Any]], *, right: Iterable[str] = ()) -> Table:
-    """A table; the columns named in `right` are numbers, and anything but a string is shown as it is."""
+    """Return a table; the columns named in `right` hold numbers and are aligned to the right."""
     drawn = Table(title=title or None, title_justify="left", title_style="bold", header_style="bold")
     numbers = set(right)
     for column in columns:
@@ -41,13 +41,13 @@ def table(title: str, columns: Sequence[str], rows: Iterable[Sequence[Any]], *, 
 
 
 def money(cents: int) -> str:
-    """Cents as people read them: $1,234.56."""
+    """Return an amount in dollars: $1,234.56."""
     sign, whole = ("-" if cents < 0 else ""), abs(cents)
     return f"{sign}${whole // 100:,}.{whole % 100:02d}"
 
 
 def words(name: str | None) -> str:
-    """A category or outcome for people: "straight flush"."""
+    """Return an identifier as words: straight_flush as "straight flush"."""
     return (name or "").replace("_", " ")
 
 
@@ -55,14 +55,14 @@ AsCsv = Annotated[bool, typer.Option("--csv", help="Print CSV instead of tables.
 
 
 class Listing(NamedTuple):
-    """Rows to print: what each column is called and which key it shows; keys that end in _cents are money."""
+    """Rows to print, with the title and key of each column; keys that end in _cents are money."""
 
     title: str
     columns: Mapping[str, str]
     rows: Sequence[Mapping[str, Any]]
 
     def show(self, *, as_json: bool, as_csv: bool = False) -> None:
-        """Print the rows as a program or a person wants them."""
+        """Print the rows as JSON, CSV or a table."""
         if as_json:
             print_json([dict(row) for row in self.rows])
         elif as_csv:
@@ -90,8 +90,8 @@ def _cell(key: str, value: object) -> object:
     return words(value) if key in ("hand", "type", "status", "phase", "outcome") and isinstance(value, str) else value
 
 
-def done(answer: object, sentence: str, *, as_json: bool) -> None:
-    """Tell that an act was carried out."""
+def print_answer(answer: object, sentence: str, *, as_json: bool) -> None:
+    """Print the answer to a command: as JSON, or as a sentence."""
     if as_json:
         print_json(answer)
     else:

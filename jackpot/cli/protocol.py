@@ -16,13 +16,13 @@ def protocol(
     asyncapi: Annotated[bool, typer.Option("--asyncapi", help="Print the AsyncAPI 3.0 document.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """List the MQTT topics: who says what to whom, or print the whole protocol for programs."""
+    """List the MQTT topics with their senders and receivers, or print the protocol as an AsyncAPI document."""
     if asyncapi:
         print_json(document())
     elif as_json:
         print_json({"root": ROOT, "topics": [_plain(topic) for topic in TOPICS]})
     else:
-        columns = ("topic", "from", "to", "QoS", "retained", "what")
+        columns = ("topic", "from", "to", "QoS", "retained", "content")
         rows = [
             (topic.below_root, topic.sender, topic.receiver, QOS, "yes" if topic.retained else "no", topic.what)
             for topic in TOPICS

@@ -7,19 +7,20 @@ from typing import Annotated
 import typer
 
 from jackpot.cli.output import AsCsv, AsJson, Listing
-from jackpot.cli.site_context import DEFAULT_CONFIG, ConfigFile, opened
+from jackpot.cli.site_context import DEFAULT_CONFIG, ConfigFile, open_site
 from jackpot.store import queries
 from jackpot.store.queries import Page
 
-JackpotOption = Annotated[str | None, typer.Option("--jackpot", help="Only this jackpot.")]
+JackpotOption = Annotated[str | None, typer.Option("--jackpot", help="The jackpot, if the site has several.")]
 TableOption = Annotated[str | None, typer.Option("--table", help="Only this table.")]
-Before = Annotated[int | None, typer.Option(min=1, help="Go on below this seq: the last one of the page before.")]
-Limit = Annotated[int, typer.Option(min=1, max=queries.MAX_ROWS, help="Rows on a page.")]
+ReasonOption = Annotated[str, typer.Option("--reason", help="The reason, recorded in the audit trail.")]
+Before = Annotated[int | None, typer.Option(min=1, help="Continue below this seq, the last of the previous page.")]
+Limit = Annotated[int, typer.Option(min=1, max=queries.MAX_ROWS, help="Maximum number of rows.")]
 
 
 def pools(*, config: ConfigFile = DEFAULT_CONFIG, as_json: AsJson = False, as_csv: AsCsv = False) -> None:
-    """Show each jackpot's pools, its meter, and what the pools owe the house."""
-    with opened(config) as site, site.database.reader() as connection:
+    """Show each jackpot's pools, its meter, and the advance that its pools owe the house."""
+    with open_site(config) as site, site.database.reader() as connection:
         rows = queries.pools(connection)
     columns = {
         "jackpot": "jackpot",
@@ -41,8 +42,8 @@ def tables(
     as_json: AsJson = False,
     as_csv: AsCsv = False,
 ) -> None:
-    """Show each table: its round and phase, its lit boxes, and whether it is suspended."""
-    with opened(config) as site, site.database.reader() as connection:
+    """Show each table's round, phase, lit boxes and suspension."""
+    with open_site(config) as site, site.database.reader() as connection:
         rows = queries.floor(connection, site.jackpot(jackpot) if jackpot else None)
     columns = {name: name for name in ("table", "jackpot", "boxes", "phase", "round", "lit", "suspended", "mode")}
     Listing("Tables", columns, rows).show(as_json=as_json, as_csv=as_csv)
@@ -58,8 +59,8 @@ def rounds(  # noqa: PLR0913 - a page's options
     as_json: AsJson = False,
     as_csv: AsCsv = False,
 ) -> None:
-    """Show rounds, the newest first."""
-    with opened(config) as site, site.database.reader() as connection:
+    """List rounds, the newest first."""
+    with open_site(config) as site, site.database.reader() as connection:
         rows = queries.rounds(connection, Page(site.jackpot(jackpot), table, before, limit)).rows
     columns = {
         "seq": "seq",
@@ -86,8 +87,8 @@ def wins(  # noqa: PLR0913 - a page's options
     as_json: AsJson = False,
     as_csv: AsCsv = False,
 ) -> None:
-    """Show prizes, the newest first."""
-    with opened(config) as site, site.database.reader() as connection:
+    """List prizes, the newest first."""
+    with open_site(config) as site, site.database.reader() as connection:
         rows = queries.wins(connection, Page(site.jackpot(jackpot), table, before, limit))
     columns = {
         "seq": "seq",

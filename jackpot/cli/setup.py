@@ -1,4 +1,4 @@
-"""`jackpot init`, `migrate`, `backup`, `restore`: making a site, and keeping it."""
+"""`jackpot init`, `migrate`, `backup`, `restore`: create a site, upgrade its schema, copy and restore its store."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import typer
 from jackpot import settings
 from jackpot.cli.defaults import FIRST_CONFIG, OPENING_JACKPOT_CENTS, OPENING_RESERVE_CENTS
 from jackpot.cli.output import AsJson, console, print_json, table
-from jackpot.cli.site_context import DEFAULT_CONFIG, ConfigFile, Opened, opened
+from jackpot.cli.site_context import DEFAULT_CONFIG, ConfigFile, SiteContext, open_site
 from jackpot.clock import in_days, now
 from jackpot.core.commands import Actor, Command, CreateJackpot, LinkTable, Role
 from jackpot.core.decide import decide
@@ -31,7 +31,7 @@ from jackpot.store.checkpoints import write_checkpoint
 from jackpot.store.database import Database, url_without_password
 from jackpot.store.errors import StoreError
 from jackpot.store.hash_chain import SITE
-from jackpot.store.schema import migrate as bring_to_head
+from jackpot.store.schema import migrate as migrate_schema
 from jackpot.store.signed_notes import Signer
 from jackpot.tokens import DAYS, MAX_DAYS, new_token, token_hash
 from rules.instruments import DEFAULT
@@ -39,39 +39,43 @@ from rules.instruments import DEFAULT
 MANAGERS: Final = ("manager1", "manager2")
 
 
-def init(  # noqa: PLR0913 - one option for each thing a site is made of
+def init(  # noqa: PLR0913 - one parameter for each option
     *,
     config: ConfigFile = DEFAULT_CONFIG,
     site: Annotated[str, typer.Option(help="The site's id.")] = "casino",
     jackpot: Annotated[str, typer.Option(help="The first jackpot's id.")] = "main",
     rules: Annotated[str, typer.Option(help="The jackpot's instrument.")] = DEFAULT,
-    tables: Annotated[int, typer.Option(min=1, max=500, help="How many tables: t1, t2, …")] = 4,
-    boxes: Annotated[int, typer.Option(min=1, max=20, help="Boxes at each table.")] = 7,
-    broker: Annotated[str, typer.Option(help="The MQTT broker.")] = "mqtt://127.0.0.1:1883",
+    tables: Annotated[int, typer.Option(min=1, max=500, help="Number of tables: t1, t2, …")] = 4,
+    boxes: Annotated[int, typer.Option(min=1, max=20, help="Number of boxes at each table.")] = 7,
+    broker: Annotated[
+        str, typer.Option(help="The MQTT broker: mqtt://host:port, mqtts://host:port, or embedded.")
+    ] = "mqtt://127.0.0.1:1883",
     database: Annotated[str, typer.Option(help="sqlite:///file.db or postgresql://…")] = "sqlite:///jackpot.db",
-    days: Annotated[int, typer.Option(min=1, max=MAX_DAYS, help="How many days the managers' tokens last.")] = DAYS,
+    days: Annotated[
+        int, typer.Option(min=1, max=MAX_DAYS, help="Number of days until the managers' tokens expire.")
+    ] = DAYS,
     as_json: AsJson = False,
 ) -> None:
-    """Make a site: configuration, key, schema, two managers, a jackpot with its tables. Asks nothing."""
+    """Create a site: configuration, key, schema, two managers, a jackpot with its tables. Asks no questions."""
     if config.exists():
-        raise SettingsError(f"{config} exists already: a site is made once")
+        raise SettingsError(f"{config} exists already: a site is created only once")
     if not config.absolute().parent.is_dir():
-        raise SettingsError(f"the folder {config.parent} is not there: make it first")
-    wished: dict[str, Any] = {
+        raise SettingsError(f"the folder {config.parent} does not exist: create it first")
+    given: dict[str, Any] = {
         "site": site,
         "broker": broker,
         "database": database,
         "key_file": Path(config.stem + ".key"),
     }
-    chosen = settings.validate(**wished).model_copy(update=wished)
+    chosen = settings.validate(**given).model_copy(update=given)
     text = settings.to_toml(chosen)
     made = settings.resolve_paths(config, chosen)
     if made.key_file.exists():
         raise SettingsError(f"the key file {made.key_file} exists already: it may belong to another site")
     planned = _plan(jackpot, rules, tables, boxes)
     signer = Signer.new(site)
-    with _undone_on_failure(made, config):
-        _write_secret(made.key_file, signer.text)
+    with _removed_on_failure(made, config):
+        _write_key(made.key_file, signer.text)
         config.write_text(text, encoding="utf-8")
         tokens = _fill(Database(made.database), jackpot, planned, days)
         _first_checkpoints(made, jackpot, signer)
@@ -80,21 +84,21 @@ def init(  # noqa: PLR0913 - one option for each thing a site is made of
         return
     screen = console()
     screen.print(
-        f"The site {site} is made: {config}, its key {made.key_file}, its store {url_without_password(made.database)}."
+        f"Created the site {site}: configuration {config}, key {made.key_file}, store {url_without_password(made.database)}."
     )
-    screen.print(table("Tokens of the two managers, shown once", ("operator", "token"), tokens.items()))
-    screen.print(f"The public key, for auditors: {signer.verifier}")
+    screen.print(table("Tokens of the two managers (shown only once)", ("operator", "token"), tokens.items()))
+    screen.print(f"Public key for auditors: {signer.verifier}")
 
 
 def migrate(*, config: ConfigFile = DEFAULT_CONFIG, as_json: AsJson = False) -> None:
-    """Bring the database's schema to head; a schema that is ahead of this program is refused."""
+    """Upgrade the schema of the database; a schema newer than this program is refused."""
     database = Database(settings.read(config).database)
-    before, after = bring_to_head(database)
+    before, after = migrate_schema(database)
     database.close()
     if as_json:
         print_json({"before": before, "after": after})
     else:
-        console().print(f"The schema is at {after}." if before != after else f"The schema was at {after} already.")
+        console().print(f"The schema is now at {after}." if before != after else f"The schema is already at {after}.")
 
 
 def backup(
@@ -103,8 +107,8 @@ def backup(
     config: ConfigFile = DEFAULT_CONFIG,
     as_json: AsJson = False,
 ) -> None:
-    """Write a consistent copy of the whole store to one file, and verify the copy."""
-    with opened(config) as site:
+    """Write a consistent copy of the store to one file, and verify it."""
+    with open_site(config) as site:
         found = copies.backup(site.database, file, site.signer())
     _report_copy(f"Copied to {file} and verified", found, as_json=as_json)
 
@@ -115,28 +119,28 @@ def restore(
     config: ConfigFile = DEFAULT_CONFIG,
     as_json: AsJson = False,
 ) -> None:
-    """Fill an empty database from a backup, and verify what was restored."""
+    """Restore a backup into an empty database, and verify it."""
     chosen = settings.read(config)
     database = Database(chosen.database)
-    found = copies.restore(database, file, Opened(chosen, database).verifier())
+    found = copies.restore(database, file, SiteContext(chosen, database).verifier())
     database.close()
     _report_copy(f"Restored from {file} and verified", found, as_json=as_json)
 
 
-def _report_copy(what: str, found: dict[str, int], *, as_json: bool) -> None:
+def _report_copy(title: str, found: dict[str, int], *, as_json: bool) -> None:
     if as_json:
         print_json({"chains": found})
         return
-    console().print(table(what, ("chain", "events"), found.items(), right=("events",)))
+    console().print(table(title, ("chain", "events"), found.items(), right=("events",)))
 
 
 FIRST, SECOND = (Actor(name, Role.MANAGER) for name in MANAGERS)
 
 
 def _plan(jackpot: str, rules: str, tables: int, boxes: int) -> list[Command]:
-    """What makes the jackpot and its tables, tried on an empty state: a bad wish is refused before anything is made."""
+    """Return the commands that create the jackpot and its tables, after a trial on an empty state."""
     if jackpot == SITE:
-        raise SettingsError(f"a jackpot cannot be called {SITE}: that is the name of the site's own chain")
+        raise SettingsError(f"a jackpot cannot be named {SITE}: that is the name of the site's own chain")
     decide_site(Site({FIRST.name: Operator(FIRST.name, Role.MANAGER, "")}), AddJackpot(now(), FIRST, jackpot))
     opening = CreateJackpot(
         now(), FIRST, jackpot, rules, FIRST_CONFIG, SECOND.name, OPENING_JACKPOT_CENTS, OPENING_RESERVE_CENTS
@@ -153,8 +157,8 @@ def _plan(jackpot: str, rules: str, tables: int, boxes: int) -> list[Command]:
 
 
 @contextmanager
-def _undone_on_failure(made: Settings, config: Path) -> Iterator[None]:
-    """If a site cannot be made, no file of it stays; a database that was there before is left as it was made."""
+def _removed_on_failure(made: Settings, config: Path) -> Iterator[None]:
+    """Remove all new files if the site cannot be created; a database that existed before is kept."""
     name = made.database.removeprefix("sqlite:///")
     new_files = [made.key_file, config]
     if made.database.startswith("sqlite:///") and not Path(name).exists():
@@ -168,11 +172,11 @@ def _undone_on_failure(made: Settings, config: Path) -> Iterator[None]:
 
 
 def _fill(database: Database, jackpot: str, planned: list[Command], days: int) -> dict[str, str]:
-    """The schema, the two managers, the jackpot and its tables; says the tokens."""
-    bring_to_head(database)
+    """Write the schema, the two managers, the jackpot and its tables; return the tokens."""
+    migrate_schema(database)
     site = SiteJournal.open(database, owner())
     if site.site.operators:
-        raise StoreError(f"{url_without_password(database.url)} holds a site already: init needs an empty database")
+        raise StoreError(f"{url_without_password(database.url)} already holds a site: init needs an empty database")
     tokens = {name: new_token() for name in MANAGERS}
     for name, token in tokens.items():
         site.execute(AddOperator(now(), INSTALLER, name, Role.MANAGER, token_hash(token), in_days(days)))
@@ -197,6 +201,6 @@ def _first_checkpoints(made: Settings, jackpot: str, signer: Signer) -> None:
     database.close()
 
 
-def _write_secret(path: Path, word: str) -> None:
+def _write_key(path: Path, key: str) -> None:
     path.touch(mode=0o600, exist_ok=False)
-    path.write_text(word + "\n", encoding="utf-8")
+    path.write_text(key + "\n", encoding="utf-8")

@@ -1,4 +1,4 @@
-"""What commands over the store begin with: the configuration, the database, the key, and who is acting."""
+"""The site that a command works on: its configuration, database, key, and the operator who acts."""
 
 from __future__ import annotations
 
@@ -35,62 +35,64 @@ from jackpot.tokens import operator_of
 
 ConfigFile = Annotated[Path, typer.Option("--config", envvar="JACKPOT_CONFIG", help="The configuration file.")]
 Token = Annotated[
-    str, typer.Option("--token", envvar="JACKPOT_TOKEN", help="The token of the operator who acts.", show_default=False)
+    str, typer.Option("--token", envvar="JACKPOT_TOKEN", help="The token of the acting operator.", show_default=False)
 ]
-OptionalToken = Annotated[str, typer.Option("--token", envvar="JACKPOT_TOKEN", help="Who acts.", show_default=False)]
+OptionalToken = Annotated[
+    str, typer.Option("--token", envvar="JACKPOT_TOKEN", help="The token of the acting operator.", show_default=False)
+]
 DEFAULT_CONFIG = settings.DEFAULT_FILE
 
 
-class Opened(NamedTuple):
+class SiteContext(NamedTuple):
     """A site's configuration and its open database."""
 
     settings: Settings
     database: Database
 
     def signer(self) -> Signer:
-        """The site's private key."""
-        return self.key(self.settings)
+        """Return the site's private key."""
+        return self.read_key(self.settings)
 
     @staticmethod
-    def key(chosen: Settings) -> Signer:
-        """The private key that these settings name."""
-        return Signer.of(_key_word(chosen.key_file))
+    def read_key(chosen: Settings) -> Signer:
+        """Return the private key that these settings name."""
+        return Signer.of(_read_key_file(chosen.key_file))
 
     def verifier(self) -> Verifier:
-        """The site's public key."""
+        """Return the site's public key."""
         return self.signer().verifier
 
     def actor(self, token: str) -> Actor:
-        """Who acts with this token."""
+        """Return the operator with this token."""
         with self.database.reader() as connection:
             return operator_of(read_site(connection), token, now()).actor
 
-    def ask(self, command: Command, jackpot: str | None = None) -> Decision:
-        """Carry out one act on a jackpot, durably; with one jackpot at the site it need not be named."""
-        return self.ask_at(self.jackpot(jackpot), command)
+    def execute(self, command: Command, jackpot: str | None = None) -> Decision:
+        """Execute a command on a jackpot, durably; the name may be left out if the site has only one jackpot."""
+        return self.execute_on(self.jackpot(jackpot), command)
 
-    def ask_at(self, chain: str, command: Command) -> Decision:
-        """Carry out one act on the jackpot of this chain, which may be about to begin."""
+    def execute_on(self, chain: str, command: Command) -> Decision:
+        """Execute a command on the jackpot of this chain, durably; the command may create the jackpot."""
         self._require_unowned(chain)
         signer = self.signer()
         journal = Journal.open(self.database, chain, owner(), notice_target=self.settings.notice_target)
-        with self._owned(journal.lease, signer):
+        with self._signed_and_released(journal.lease, signer):
             outcome = journal.execute([command])[0]
             if isinstance(outcome, Refused):
                 raise outcome
         return outcome
 
-    def ask_site(self, command: SiteCommand) -> None:
-        """Carry out one act on the site, durably."""
+    def execute_site(self, command: SiteCommand) -> None:
+        """Execute a command on the site, durably."""
         self._require_unowned(SITE)
         signer = self.signer()
         journal = SiteJournal.open(self.database, owner())
-        with self._owned(journal.lease, signer):
+        with self._signed_and_released(journal.lease, signer):
             journal.execute(command)
 
     @contextmanager
-    def _owned(self, lease: Lease, signer: Signer) -> Iterator[None]:
-        """What was done is signed at its end, as a controller signs when it stops; the chain is let go in any case."""
+    def _signed_and_released(self, lease: Lease, signer: Signer) -> Iterator[None]:
+        """Sign the head of the chain if all goes well, as a controller does when it stops; always release the lease."""
         try:
             yield
             write_checkpoint(self.database, lease.chain, signer)
@@ -98,43 +100,43 @@ class Opened(NamedTuple):
             lease.release()
 
     def _require_unowned(self, chain: str) -> None:
-        """A controller that runs must not be displaced by a command beside it."""
+        """Refuse if a running controller owns the chain: a command must not displace it."""
         with self.database.reader() as connection:
-            held = connection.execute(select(tables.chains.c.owner).where(tables.chains.c.chain == chain)).scalar()
-        if held and _lives(held):
-            raise StoreError(f"{chain} is being written by the controller at {held}: stop it first, or use its console")
+            owned_by = connection.execute(select(tables.chains.c.owner).where(tables.chains.c.chain == chain)).scalar()
+        if owned_by and _may_be_running(owned_by):
+            raise StoreError(f"the controller {owned_by} owns {chain}: stop it first, or use its console")
 
     def jackpot(self, name: str | None) -> str:
-        """The jackpot that is meant."""
+        """Return this jackpot's id; without a name, that of the site's only jackpot."""
         with self.database.reader() as connection:
             known = jackpot_ids(connection)
         if name is None and len(known) == 1:
             return known[0]
         if name not in known:
-            raise StoreError(f"name one of the site's jackpots with --jackpot: {', '.join(known) or 'there is none'}")
+            raise StoreError(f"name one of the site's jackpots with --jackpot: {', '.join(known) or 'it has none'}")
         return name
 
 
 @contextmanager
-def opened(config: Path) -> Iterator[Opened]:
-    """A site's store, refused unless its schema is this program's."""
+def open_site(config: Path) -> Iterator[SiteContext]:
+    """Open a site's store; refuse a schema of another version."""
     chosen = settings.read(config)
     database = Database(chosen.database)
     try:
         require_file(database)
         require_head(database)
-        yield Opened(chosen, database)
+        yield SiteContext(chosen, database)
     finally:
         database.close()
 
 
-def _lives(held: str) -> bool:
-    """Whether an owner may still be there: on another machine nobody can tell."""
-    host, _, process = held.rpartition(":")
-    return host != socket.gethostname() or (process.isdigit() and _runs(int(process)))
+def _may_be_running(owned_by: str) -> bool:
+    """Return False only if the owner was a process on this machine that has ended."""
+    host, _, process = owned_by.rpartition(":")
+    return host != socket.gethostname() or (process.isdigit() and _process_exists(int(process)))
 
 
-def _runs(process: int) -> bool:
+def _process_exists(process: int) -> bool:
     try:
         os.kill(process, 0)
     except ProcessLookupError:
@@ -145,16 +147,16 @@ def _runs(process: int) -> bool:
 
 
 def require_file(database: Database) -> None:
-    """A SQLite file that is not there would be made by opening it; a query must not do that."""
+    """Refuse a SQLite file that does not exist: opening it would create it."""
     name = database.url.removeprefix("sqlite:///")
     if database.is_sqlite and not Path(name).is_file():
-        raise StoreError(f"{name} is not there: make it with jackpot init, or restore a backup")
+        raise StoreError(f"{name} does not exist: create it with jackpot init, or restore a backup")
 
 
-def _key_word(path: Path) -> str:
+def _read_key_file(path: Path) -> str:
     try:
         return path.read_text(encoding="ascii").strip()
     except FileNotFoundError:
-        raise SettingsError(f"the key file {path} is not there: it was made by jackpot init") from None
+        raise SettingsError(f"the key file {path} does not exist: jackpot init creates it") from None
     except UnicodeDecodeError:
-        raise SettingsError(f"the key file {path} is not a key") from None
+        raise SettingsError(f"the key file {path} does not contain a key") from None

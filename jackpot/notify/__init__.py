@@ -1,1 +1,1 @@
-"""Tells supervisors without being asked: posts what waits in the outbox to the site's webhook until it is taken."""
+"""Notices to supervisors: posts from the outbox to the site's webhook until they are accepted."""

@@ -1,8 +1,8 @@
-"""Delivers what waits in the outbox: the oldest first, at least once, with one id each, for days if need be.
+"""Delivery of the notices in the outbox: the oldest first, at least once, each with one id, for up to seven days.
 
-A receiver that is away, slow or broken holds up all notices, which keeps them in order; it is tried again after a wait
-that grows. A receiver that refuses one notice (4xx) holds up that one alone. Tries are not written down: they cost no
-commit, and a daemon that begins anew tries at once.
+While the receiver cannot be reached or fails (5xx), all notices wait, which keeps their order; the waits between
+attempts grow. A notice that the receiver refuses (4xx) delays no other. Attempts are not stored: they cost no commit,
+and a daemon that restarts tries again at once.
 """
 
 from __future__ import annotations
@@ -24,57 +24,57 @@ from jackpot.store.errors import StoreError
 from jackpot.store.outbox import OutboxNotice
 
 FIRST_WAIT_SECONDS: Final = 1.0
-LONGEST_WAIT_SECONDS: Final = 300.0
-LOOK_SECONDS: Final = 30.0
-"""How often to look without being woken: notices of acts on the command line wake nobody."""
+MAX_WAIT_SECONDS: Final = 300.0
+POLL_SECONDS: Final = 30.0
+"""How often to read the outbox without being woken: commands on the command line do not wake this task."""
 KEPT_DAYS: Final = 7
 MAX_WAITING: Final = 10_000
-_NOT_NOW: Final = (408, 425, 429)
+_RETRY_STATUSES: Final = (408, 425, 429)
 
 log = structlog.get_logger()
 
 
-class Sender:
-    """The one task that posts notices."""
+class NoticeSender:
+    """The task that posts notices."""
 
-    def __init__(self, database: Database, hook: Webhook, software: str) -> None:
+    def __init__(self, database: Database, webhook: Webhook, software: str) -> None:
         self._database = database
-        self._hook = hook
+        self._webhook = webhook
         self._headers = [("content-type", "application/json"), ("user-agent", f"jackpot-controller/{software}")]
-        self._news = asyncio.Event()
+        self._woken = asyncio.Event()
         self._refused: dict[str, tuple[float, float]] = {}
         self._oldest: float | None = None
         metrics.NOTICES_AGE.set_function(lambda: time.time() - self._oldest if self._oldest else 0.0)
 
     def wake(self) -> None:
-        """Say that there is something new in the outbox."""
-        self._news.set()
+        """Read the outbox now: it holds a new notice."""
+        self._woken.set()
 
     async def run(self) -> None:
         """Deliver until cancelled."""
         wait = FIRST_WAIT_SECONDS
         while True:
-            self._news.clear()
-            went_well = await self._deliver()
+            self._woken.clear()
+            delivered = await self._deliver()
             await self._measure()
-            if went_well:
+            if delivered:
                 wait = FIRST_WAIT_SECONDS
-                await self._news_or(LOOK_SECONDS)
+                await self._wait_for_wake(POLL_SECONDS)
             else:
                 await asyncio.sleep(_spread(wait))
-                wait = min(2 * wait, LONGEST_WAIT_SECONDS)
+                wait = min(2 * wait, MAX_WAIT_SECONDS)
 
-    async def _news_or(self, seconds: float) -> None:
+    async def _wait_for_wake(self, seconds: float) -> None:
         try:
             async with asyncio.timeout(seconds):
-                await self._news.wait()
+                await self._woken.wait()
         except TimeoutError:
             pass
 
     async def _deliver(self) -> bool:
-        """Post whatever waits; says whether the store and the receiver both did their part."""
+        """Post all waiting notices; return False if the store or the receiver failed."""
         try:
-            await self._look()
+            await self._discard()
             last: OutboxNotice | None = None
             while page := await asyncio.to_thread(outbox.waiting, self._database, last):
                 for notice in page:
@@ -84,19 +84,21 @@ class Sender:
         except StoreError as error:
             log.warning("outbox not read", problem=str(error))
             return False
-        except Exception as error:  # noqa: BLE001 - no fault of a messenger may end what it tells of
+        except Exception as error:  # noqa: BLE001 - a fault in sending notices must not stop the daemon
             log.warning("notices not delivered", problem=repr(error))
             metrics.NOTICES.labels("failed").inc()
             return False
         return True
 
     async def _deliver_one(self, notice: OutboxNotice) -> bool:
-        """Post one notice; says whether to go on with the next."""
+        """Post one notice; return True if the next can be posted."""
         if self._refused.get(notice.id, (0.0, 0.0))[1] > time.monotonic():
             return True
         body = notice.body.encode()
         try:
-            status = await post(self._hook, self._hook.headers(notice.id, int(time.time()), body) + self._headers, body)
+            status = await post(
+                self._webhook, self._webhook.headers(notice.id, int(time.time()), body) + self._headers, body
+            )
         except PostError as error:
             return self._failed(notice, str(error))
         if 200 <= status < 300:
@@ -105,32 +107,32 @@ class Sender:
             metrics.NOTICES.labels("delivered").inc()
             log.info("notice delivered", id=notice.id, type=notice.type)
             return True
-        if 400 <= status < 500 and status not in _NOT_NOW:
+        if 400 <= status < 500 and status not in _RETRY_STATUSES:
             self._set_aside(notice, status)
             return True
         return self._failed(notice, f"it answered {status}")
 
     def _failed(self, notice: OutboxNotice, problem: str) -> bool:
         metrics.NOTICES.labels("failed").inc()
-        log.warning("notice not delivered", id=notice.id, type=notice.type, to=self._hook.shown, problem=problem)
+        log.warning("notice not delivered", id=notice.id, type=notice.type, to=self._webhook.shown, problem=problem)
         return False
 
     def _set_aside(self, notice: OutboxNotice, status: int) -> None:
-        """A notice that is refused is tried again, more and more seldom."""
+        """Try a refused notice again later, with growing waits."""
         before = self._refused.get(notice.id, (FIRST_WAIT_SECONDS, 0.0))[0]
-        self._refused[notice.id] = min(2 * before, LONGEST_WAIT_SECONDS), time.monotonic() + _spread(before)
+        self._refused[notice.id] = min(2 * before, MAX_WAIT_SECONDS), time.monotonic() + _spread(before)
         metrics.NOTICES.labels("refused").inc()
-        log.warning("notice refused", id=notice.id, type=notice.type, to=self._hook.shown, status=status)
+        log.warning("notice refused", id=notice.id, type=notice.type, to=self._webhook.shown, status=status)
 
-    async def _look(self) -> None:
-        """Give up what is too old or too much."""
+    async def _discard(self) -> None:
+        """Discard notices that are too old or too many."""
         before = datetime.now(UTC) - timedelta(days=KEPT_DAYS)
         oldest_kept = before.strftime("%Y-%m-%dT%H:%M:%S.000Z")
         count, oldest = await asyncio.to_thread(outbox.depth, self._database)
         if count > MAX_WAITING or (oldest is not None and oldest < oldest_kept):
-            gone = await asyncio.to_thread(outbox.discard_old, self._database, oldest_kept, MAX_WAITING)
-            metrics.NOTICES.labels("given_up").inc(gone)
-            log.error("notices given up", count=gone)
+            discarded = await asyncio.to_thread(outbox.discard_old, self._database, oldest_kept, MAX_WAITING)
+            metrics.NOTICES.labels("given_up").inc(discarded)
+            log.error("notices given up", count=discarded)
 
     async def _measure(self) -> None:
         try:
@@ -144,4 +146,4 @@ class Sender:
 
 
 def _spread(wait: float) -> float:
-    return random.uniform(wait / 2, wait)  # noqa: S311 - spreads attempts only
+    return random.uniform(wait / 2, wait)  # noqa: S311 - no secret, only spreads attempts

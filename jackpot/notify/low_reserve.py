@@ -1,4 +1,4 @@
-"""What a start tells supervisors: which reserves are below a floor that was set or raised since the last one."""
+"""Notices at start: reserves below a floor that was set or raised since the last start."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ from jackpot.store.queries import jackpot_ids
 from jackpot.store.state_tables import read_jackpot
 
 
-def tell_low_reserves(database: Database, notified: NoticeTarget) -> None:
-    """Put a notice for each jackpot whose reserve a new floor finds too low; this comes before a start is recorded."""
+def notify_low_reserves(database: Database, target: NoticeTarget) -> None:
+    """Queue a notice for each reserve that is below a new floor; call this before the start is recorded."""
     with database.reader() as connection:
-        before = _floor_before(connection)
+        before = _previous_floor(connection)
         heads = dict(connection.execute(select(tables.chains.c.chain, tables.chains.c.seq)).all())
         jackpots = [(name, read_jackpot(connection, name)) for name in jackpot_ids(connection)]
     for name, jackpot in jackpots:
-        notice = low_reserve_notice(jackpot, now(), before, notified.reserve_floor_cents)
+        notice = low_reserve_notice(jackpot, now(), before, target.reserve_floor_cents)
         if notice is not None:
-            outbox.put(database, notified.site, name, heads[name], notice)
+            outbox.put(database, target.site, name, heads[name], notice)
 
 
-def _floor_before(connection: Connection) -> int:
-    """The floor at the last start that was recorded; 0 where none was, or nobody was told."""
+def _previous_floor(connection: Connection) -> int:
+    """Return the floor at the last recorded start; 0 without a start or without notices."""
     e = tables.events.c
     starts = select(e.data).where(e.chain == SITE, e.type == SiteEventType.SOFTWARE_STARTED.value, IS_NOT_WAGER)
     last = connection.execute(starts.order_by(e.seq.desc()).limit(1)).scalar_one_or_none()

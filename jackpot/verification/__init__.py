@@ -1,1 +1,1 @@
-"""Looks after the audit trail while the daemon runs: verifies it again and again, in a process of its own."""
+"""Verification of the audit trail while the daemon runs, at intervals, in a separate process."""

@@ -1,8 +1,8 @@
-"""The process beside the daemon that verifies its trail: `python -m jackpot.verification.verifier_process`.
+"""The process that verifies the audit trail: `python -m jackpot.verification.verifier_process`.
 
-To verify is to compute for long: in the daemon it would hold up lamps. Here it has an interpreter of its own and the
-lowest priority. It is told what to do in one line on its input, says what it found in lines on its output, and ends
-when its input does: it never outlives its daemon.
+Verification computes for seconds; in the daemon it would delay lamps. This process has its own interpreter and the
+lowest priority. It reads one request from its input, writes each result as a line of JSON, and ends when its input is
+closed, so it never outlives its daemon.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from jackpot.store.signed_notes import Verifier
 from jackpot.store.trail_verification import Trail, Verified, every_chain
 
 WHOLE_SECONDS: Final = 24 * 3_600.0
-"""What was verified once is verified again every day: some hundred thousand events are a minute's work."""
-LEAST_IMPORTANT: Final = 19
+"""The interval at which everything is verified again; some hundred thousand events take a minute."""
+LOWEST_PRIORITY: Final = 19
 
 
-class Order(NamedTuple):
-    """What to verify with which public key: one chain or all, and how often what is new; 0 is once, and everything."""
+class VerificationRequest(NamedTuple):
+    """The store, its public key, one chain or all, and the interval for new events; 0 verifies everything once."""
 
     database: str
     key: str
@@ -37,32 +37,32 @@ class Order(NamedTuple):
     chain: str | None = None
 
 
-class Verification:
-    """Every chain of a store, verified one after another."""
+class ChainVerifier:
+    """Verifies the chains of a store, one after another."""
 
-    def __init__(self, order: Order) -> None:
-        self._database = Database(order.database)
-        self._verifier = Verifier.of(order.key)
-        self._chain = order.chain
+    def __init__(self, request: VerificationRequest) -> None:
+        self._database = Database(request.database)
+        self._verifier = Verifier.of(request.key)
+        self._chain = request.chain
         self._trails: dict[str, Trail] = {}
 
     def verify(self, *, whole: bool) -> bool:
-        """Verify every chain and say what was found; says whether the store let it and nothing was wrong."""
+        """Verify the chains and write the results; return False if something is wrong or the store failed."""
         is_right = True
         try:
             for chain in self._chains(whole=whole):
                 trail = self._trails.setdefault(chain, Trail(self._database, chain, self._verifier))
                 began = time.monotonic()
                 found = trail.verify() if whole else trail.verify_new()
-                say(_told(found, whole=whole, seconds=time.monotonic() - began))
+                write(_result(found, whole=whole, seconds=time.monotonic() - began))
                 is_right = is_right and found.problem is None
         except StoreError as error:
-            say({"failed": str(error)})
+            write({"failed": str(error)})
             return False
         return is_right
 
     def _chains(self, *, whole: bool) -> list[str]:
-        """All chains; between two looks at everything, those on the list, so that no event is read for it."""
+        """Return the chains to verify; for new events only, read their names from the list and not from the events."""
         if self._chain is not None:
             return [self._chain]
         with self._database.reader() as connection:
@@ -72,34 +72,34 @@ class Verification:
             return sorted({*self._trails, *listed})
 
 
-def _told(found: Verified, *, whole: bool, seconds: float) -> dict[str, Any]:
+def _result(found: Verified, *, whole: bool, seconds: float) -> dict[str, Any]:
     return {"verified": found._asdict(), "whole": whole, "seconds": round(seconds, 3)}
 
 
-def say(told: dict[str, Any]) -> None:
-    """Tell the daemon."""
-    sys.stdout.write(json.dumps(told) + "\n")
+def write(message: dict[str, Any]) -> None:
+    """Write a message to the daemon."""
+    sys.stdout.write(json.dumps(message) + "\n")
     sys.stdout.flush()
 
 
 def main() -> None:
-    """Verify until the daemon is gone."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the daemon, which lets go of us in its own time
-    os.setpriority(os.PRIO_PROCESS, 0, LEAST_IMPORTANT)
-    order = Order(**json.loads(sys.stdin.readline()))
+    """Verify until the daemon closes the input."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the daemon, which then ends this process
+    os.setpriority(os.PRIO_PROCESS, 0, LOWEST_PRIORITY)
+    request = VerificationRequest(**json.loads(sys.stdin.readline()))
     threading.Thread(target=_end_with_input, daemon=True).start()
-    verification = Verification(order)
+    verifier = ChainVerifier(request)
     whole_at = time.monotonic()
     while True:
         whole = time.monotonic() >= whole_at
-        is_right = verification.verify(whole=whole)
-        if not order.every_seconds:
+        is_right = verifier.verify(whole=whole)
+        if not request.every_seconds:
             return
         if not is_right:
-            whole_at = time.monotonic()  # only a look at everything can say that what was wrong is mended
+            whole_at = time.monotonic()  # only a verification of everything can clear a problem
         elif whole:
             whole_at = time.monotonic() + WHOLE_SECONDS
-        time.sleep(order.every_seconds)
+        time.sleep(request.every_seconds)
 
 
 def _end_with_input() -> None:

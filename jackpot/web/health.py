@@ -16,7 +16,7 @@ from jackpot.store import schema, tables
 from jackpot.store.database import Database
 from jackpot.store.errors import StoreError
 from jackpot.store.hash_chain import SITE
-from jackpot.verification.monitor import Found
+from jackpot.verification.monitor import ChainStatus
 
 STORE_SECONDS: Final = 2.0
 CACHE_SECONDS: Final = 1.0
@@ -41,7 +41,9 @@ class StoreStatus(NamedTuple):
 class Health:
     """The readiness of every part of the controller; `jackpots` and `found` are live mappings."""
 
-    def __init__(self, database: Database, jackpots: Mapping[str, JackpotService], found: Mapping[str, Found]) -> None:
+    def __init__(
+        self, database: Database, jackpots: Mapping[str, JackpotService], found: Mapping[str, ChainStatus]
+    ) -> None:
         self._database = database
         self._jackpots = jackpots
         self._found = found

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from jackpot.clock import now
 from jackpot.store.trail_verification import Verified
-from jackpot.verification.monitor import Found, VerificationMonitor
+from jackpot.verification.monitor import ChainStatus, VerificationMonitor
 from jackpot.web.problems import Problem
 
 
@@ -18,7 +18,7 @@ class VerificationService:
         self._running = False
 
     @property
-    def last(self) -> Mapping[str, Found]:
+    def last(self) -> Mapping[str, ChainStatus]:
         """The last result of each chain."""
         return self._monitor.found
 

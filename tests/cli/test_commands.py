@@ -1,4 +1,4 @@
-"""The commands as a person or a program runs them: a process, its output and its exit code."""
+"""The commands as processes: their output and exit codes."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""The commands over the store as people and programs run them: processes of their own, their output and exit codes."""
+"""The commands that use the store, as processes: their output and exit codes."""
 
 import csv
 import io
@@ -31,7 +31,7 @@ from jackpot.store.schema import head
 from jackpot.store.signed_notes import Signer
 from jackpot.tokens import token_hash
 from tests.support.core_floor import FLUSH, NOTHING, STRAIGHT_FLUSHES, Floor
-from tests.support.fork_server import Done, forking
+from tests.support.fork_server import Done, fork_server
 from tests.support.postgres import new_postgres_database
 
 ENVIRONMENT = {"PATH": os.environ["PATH"], "COLUMNS": "200", "NO_COLOR": "1", "PYTHONUTF8": "1"}
@@ -39,10 +39,10 @@ NOBODY = 65534
 PLAYED_AT = "2031-03-01T09:30:00.500Z"
 
 
-def run(folder, *arguments, user=None, most_bytes=None, **environment):
-    """A command in a process of its own, once it has ended."""
-    whole = ENVIRONMENT | environment
-    return forking().run(folder, *arguments, environment=whole, user=user, most_bytes=most_bytes)
+def run(folder, *arguments, user=None, max_file_bytes=None, **environment):
+    """Run a command in a process and return its result."""
+    merged = ENVIRONMENT | environment
+    return fork_server().run(folder, *arguments, environment=merged, user=user, max_file_bytes=max_file_bytes)
 
 
 @pytest.fixture(scope="module")
@@ -52,14 +52,14 @@ def jackpot():
 
 @pytest.fixture(scope="module")
 def answer(jackpot):
-    """What a command answers as JSON."""
+    """Return a function that runs a command and returns its JSON output."""
 
-    def ask(folder, *arguments, **environment):
+    def run_for_json(folder, *arguments, **environment):
         done = jackpot(folder, *arguments, "--json", **environment)
         assert (done.code, done.err) == (0, ""), done
         return json.loads(done.out)
 
-    return ask
+    return run_for_json
 
 
 @pytest.fixture
@@ -69,7 +69,7 @@ def postgres_database(postgres_url):
 
 
 def refused(done, *words, codes=(1, 2)):
-    """One sentence on stderr, nothing on stdout, no traceback."""
+    """Check that there is one sentence on stderr, nothing on stdout, and no traceback."""
     assert done.code in codes, done
     assert done.out == "", done
     assert done.err.startswith("jackpot: "), done
@@ -81,7 +81,7 @@ def refused(done, *words, codes=(1, 2)):
 
 
 class SiteFloor(Floor):
-    """The floor of a site that `init` made."""
+    """The floor of a site that `init` created."""
 
     def __init__(self, database):
         self.journal = Journal.open(database, "main", "")
@@ -110,7 +110,7 @@ class Site:
         return Site(folder / "site", self.made)
 
     def sql(self, *statements):
-        """Change the store behind the program's back, with the triggers out of the way."""
+        """Change the store directly, after dropping the triggers that forbid it."""
         with sqlite3.connect(self.database) as connection:
             names = connection.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'").fetchall()
             for statement in [*(f"DROP TRIGGER {name}" for (name,) in names), *statements]:
@@ -118,11 +118,11 @@ class Site:
         connection.close()
 
     def heads(self):
-        """How far each chain has come."""
+        """Return the sequence number and hash of each chain's head."""
         return self._of_chains("seq, head")
 
     def epochs(self):
-        """At which epoch each chain is."""
+        """Return the epoch of each chain."""
         return self._of_chains("epoch")
 
     def _of_chains(self, columns):
@@ -137,7 +137,7 @@ class Site:
         self.config.write_text("\n".join(lines) + "\n")
 
     def state(self):
-        """Every file and what is in it."""
+        """Return the content of every file."""
         return {
             path.name: path.read_bytes() for path in self.folder.iterdir() if not path.name.endswith(("-shm", "-wal"))
         }
@@ -145,7 +145,7 @@ class Site:
 
 @pytest.fixture(scope="module")
 def played(tmp_path_factory, answer):
-    """A site with some rounds: a prize paid, one pending, a void. Tests only read it."""
+    """A site with rounds: a paid prize, pending prizes, a void. Tests only read it."""
     folder = tmp_path_factory.mktemp("played")
     site = Site(folder, answer(folder, "init"))
     database = Database(f"sqlite:///{site.database}")
@@ -164,11 +164,11 @@ def played(tmp_path_factory, answer):
 
 @pytest.fixture
 def site(played, tmp_path):
-    """A copy of the played site to change."""
+    """A copy of the played site that a test may change."""
     return played.copy(tmp_path)
 
 
-# The real thing.
+# A process without the fork server.
 
 
 def python_m_jackpot(folder, *arguments):
@@ -183,7 +183,7 @@ def python_m_jackpot(folder, *arguments):
     return Done(done.returncode, done.stdout, done.stderr)
 
 
-def test_a_site_is_made_and_verified_as_python_m_jackpot(tmp_path):
+def test_a_site_is_created_and_verified_by_python_m_jackpot(tmp_path):
     refused(python_m_jackpot(tmp_path, "pools"), "jackpot.toml does not exist", "jackpot init", codes=[2])
     made = python_m_jackpot(tmp_path, "init", "--tables", "2")
     assert (made.code, made.err) == (0, "")
@@ -195,7 +195,7 @@ def test_a_site_is_made_and_verified_as_python_m_jackpot(tmp_path):
 # init.
 
 
-def test_init_makes_a_site_and_shows_two_tokens_once(tmp_path, jackpot):
+def test_init_creates_a_site_and_shows_two_tokens_once(tmp_path, jackpot):
     done = jackpot(tmp_path, "init", "--site", "royal", "--jackpot", "big", "--tables", "3", "--boxes", "5")
     assert (done.code, done.err) == (0, "")
     assert {path.name for path in tmp_path.iterdir()} == {"jackpot.toml", "jackpot.key", "jackpot.db"}
@@ -217,7 +217,7 @@ def test_init_makes_a_site_and_shows_two_tokens_once(tmp_path, jackpot):
     ]
 
 
-def test_init_begins_with_the_default_configuration_and_a_recorded_advance(played, tmp_path, jackpot, answer):
+def test_init_uses_the_default_configuration_and_records_the_advance(played, tmp_path, jackpot, answer):
     made = answer(tmp_path, "init", "--config", tmp_path / "club.toml")
     assert set(made) == {"config", "public_key", "tokens"}
     (pool,) = answer(tmp_path, "pools", "--config", "club.toml")
@@ -237,13 +237,13 @@ def test_init_begins_with_the_default_configuration_and_a_recorded_advance(playe
     assert made["public_key"] != played.public_key
 
 
-def test_init_refuses_a_second_time_and_changes_nothing(site, jackpot):
+def test_a_second_init_is_refused_and_changes_nothing(site, jackpot):
     before = site.state()
     refused(jackpot(site.folder, "init"), "jackpot.toml exists already", codes=[2])
     site.config.rename(site.folder / "kept.toml")
     refused(jackpot(site.folder, "init"), "the key file", "exists already", codes=[2])
     site.key.rename(site.folder / "kept.key")
-    refused(jackpot(site.folder, "init"), "holds a site already", codes=[1])
+    refused(jackpot(site.folder, "init"), "already holds a site", codes=[1])
     (site.folder / "kept.toml").rename(site.config)
     (site.folder / "kept.key").rename(site.key)
     assert set(site.state()) == set(before)
@@ -274,7 +274,7 @@ def test_init_refuses_a_second_time_and_changes_nothing(site, jackpot):
     ],
     ids=repr,
 )
-def test_an_init_that_is_refused_leaves_nothing_in_the_way_of_the_next(tmp_path, jackpot, arguments, words):
+def test_after_a_refused_init_the_next_one_succeeds(tmp_path, jackpot, arguments, words):
     done = jackpot(tmp_path, "init", *arguments)
     refused(done, *words)
     assert "secret" not in done.err
@@ -283,16 +283,16 @@ def test_an_init_that_is_refused_leaves_nothing_in_the_way_of_the_next(tmp_path,
     assert (again.code, again.err) == (0, "")
 
 
-def test_an_init_that_cannot_write_its_files_leaves_nothing_in_the_database(tmp_path, jackpot):
+def test_after_an_init_that_cannot_write_its_files_the_database_is_empty(tmp_path, jackpot):
     database = f"sqlite:///{tmp_path}/kept.db"
     refused(jackpot(tmp_path, "init", "--config", "missing/jackpot.toml", "--database", database), "missing")
     done = jackpot(tmp_path, "init", "--database", database)
     assert (done.code, done.err) == (0, "")
 
 
-def test_an_init_that_cannot_write_its_key_leaves_nothing_in_postgresql(tmp_path, jackpot, postgres_database):
-    """A file may have ten bytes here, so what stderr says is cut off, too."""
-    done = jackpot(tmp_path, "init", "--database", postgres_database, most_bytes=10)
+def test_after_an_init_that_cannot_write_its_key_postgresql_is_empty(tmp_path, jackpot, postgres_database):
+    """Files are limited to ten bytes, so the message on stderr is cut off too."""
+    done = jackpot(tmp_path, "init", "--database", postgres_database, max_file_bytes=10)
     assert done.code == 1
     assert done.err.startswith("jackpot: ")
     assert list(tmp_path.iterdir()) == []
@@ -300,25 +300,25 @@ def test_an_init_that_cannot_write_its_key_leaves_nothing_in_postgresql(tmp_path
     assert (again.code, again.err) == (0, "")
 
 
-def test_an_init_on_a_full_disk_leaves_nothing_in_the_way_of_the_next(tmp_path, jackpot):
-    for most_bytes in (1_000, 40_000, 80_000):
-        refused(jackpot(tmp_path, "init", most_bytes=most_bytes))
+def test_after_an_init_on_a_full_disk_the_next_one_succeeds(tmp_path, jackpot):
+    for max_file_bytes in (1_000, 40_000, 80_000):
+        refused(jackpot(tmp_path, "init", max_file_bytes=max_file_bytes))
         assert not {"jackpot.toml", "jackpot.key"} & {path.name for path in tmp_path.iterdir()}
     again = jackpot(tmp_path, "init")
     assert (again.code, again.err) == (0, "")
 
 
-def test_the_command_line_beats_the_environment_and_the_environment_beats_the_file(tmp_path, jackpot, answer):
+def test_the_command_line_overrides_the_environment_which_overrides_the_file(tmp_path, jackpot, answer):
     assert answer(tmp_path, "init", "--site", "mine", JACKPOT_SITE="theirs")["public_key"].startswith("mine+")
     assert 'site = "mine"' in (tmp_path / "jackpot.toml").read_text()
     done = jackpot(tmp_path, "pools", JACKPOT_DATABASE="sqlite:////nowhere/at/all.db")
-    refused(done, "/nowhere/at/all.db is not there")
+    refused(done, "/nowhere/at/all.db does not exist")
 
 
 @pytest.mark.parametrize(
     "broker", ["mqtt://a\nsite = 'x'", 'mqtt://"\\', "mqtt://é", "mqtt://\udcff", "\x01"], ids=repr
 )
-def test_what_init_writes_it_can_read_again(tmp_path, jackpot, broker):
+def test_the_configuration_that_init_writes_can_be_read_again(tmp_path, jackpot, broker):
     done = jackpot(tmp_path, "init", "--broker", broker)
     if done.code:
         refused(done, "broker")
@@ -337,17 +337,17 @@ def test_the_configuration_is_found_by_option_environment_or_folder(played, tmp_
 # migrate.
 
 
-def test_migrate_says_what_it_did_and_is_harmless_twice(site, jackpot, answer):
+def test_migrate_reports_the_versions_and_can_be_repeated(site, jackpot, answer):
     newest = head()
     assert answer(site.folder, "migrate") == {"before": newest, "after": newest}
     done = jackpot(site.folder, "migrate")
-    assert (done.code, done.out, done.err) == (0, f"The schema was at {newest} already.\n", "")
+    assert (done.code, done.out, done.err) == (0, f"The schema is already at {newest}.\n", "")
     site.database.unlink()
     assert answer(site.folder, "migrate") == {"before": None, "after": newest}
     assert answer(site.folder, "pools") == []
 
 
-def test_a_schema_that_is_ahead_or_missing_is_refused_with_what_to_do(site, jackpot):
+def test_a_newer_or_missing_schema_is_refused_with_a_remedy(site, jackpot):
     site.sql("UPDATE alembic_version SET version_num = '9999'")
     for command in (("pools",), ("migrate",), ("audit", "verify"), ("backup", "copy.db")):
         refused(jackpot(site.folder, *command), "ahead of this program", "install a newer one", codes=[1])
@@ -364,7 +364,7 @@ def rows_of_csv(done):
     return list(csv.DictReader(io.StringIO(done.out)))
 
 
-def test_pools_are_told_as_json_csv_and_a_table(played, jackpot, answer):
+def test_pools_are_shown_as_json_csv_and_a_table(played, jackpot, answer):
     floor = played.floor
     (row,) = answer(played.folder, "pools")
     assert (row["jackpot"], row["meter_cents"], row["reserve_cents"]) == ("main", *floor.pools)
@@ -377,7 +377,7 @@ def test_pools_are_told_as_json_csv_and_a_table(played, jackpot, answer):
         assert f"${cents // 100:,}.{cents % 100:02d}" in drawn
 
 
-def test_tables_are_told_as_json_csv_and_a_table(played, jackpot, answer):
+def test_tables_are_shown_as_json_csv_and_a_table(played, jackpot, answer):
     rows = answer(played.folder, "tables")
     assert [(row["table"], row["phase"], row["round"], row["lit"]) for row in rows] == [
         ("t1", "idle", 1, []),
@@ -391,7 +391,7 @@ def test_tables_are_told_as_json_csv_and_a_table(played, jackpot, answer):
     assert "│ 5 7 " in jackpot(played.folder, "tables").out
 
 
-def test_rounds_are_told_page_by_page(played, jackpot, answer):
+def test_rounds_are_listed_page_by_page(played, jackpot, answer):
     everything = answer(played.folder, "rounds", "--limit", "1000")
     assert len(everything) == 13
     pages, before = [], []
@@ -410,7 +410,7 @@ def test_rounds_are_told_page_by_page(played, jackpot, answer):
     assert "$4.00" in drawn
 
 
-def test_wins_are_told_as_json_csv_and_a_table(played, jackpot, answer):
+def test_wins_are_shown_as_json_csv_and_a_table(played, jackpot, answer):
     rows = answer(played.folder, "wins")
     assert [(row["table_id"], row["hand"], row["status"]) for row in rows] == [
         ("t2", "straight_flush", "pending"),
@@ -426,7 +426,7 @@ def test_wins_are_told_as_json_csv_and_a_table(played, jackpot, answer):
     assert "$100.00" in drawn
 
 
-def test_pages_of_wins_lose_no_box(played, answer):
+def test_pages_of_wins_omit_no_box(played, answer):
     pages, before = [], []
     while page := answer(played.folder, "wins", "--limit", "1", *before):
         pages += page
@@ -472,7 +472,7 @@ def test_pages_of_wins_lose_no_box(played, answer):
     ],
     ids=" ".join,
 )
-def test_bad_input_is_one_sentence_and_leaves_nothing_behind(site, jackpot, arguments):
+def test_bad_input_gets_one_sentence_and_changes_nothing(site, jackpot, arguments):
     before, heads = site.state(), site.heads()
     done = jackpot(site.folder, *arguments)
     if arguments[:2] == ("audit", "verify") and done.out:
@@ -505,7 +505,7 @@ def test_events_are_listed_and_filtered(played, answer, jackpot):
     "moment",
     ["2031-03-01T09:30:00Z", "2031-03-01T09:30:00.5Z", "2031-03-01T09:30:00.500Z", "2031-03-01T09:30:00.500000Z"],
 )
-def test_a_moment_is_a_moment_however_rfc_3339_writes_it(played, answer, moment):
+def test_all_forms_of_a_time_in_rfc_3339_are_equal(played, answer, moment):
     listed = ("audit", "list", "--limit", "1000")
     everything = answer(played.folder, *listed)
     later = [row for row in everything if row["at"] == PLAYED_AT]
@@ -518,7 +518,7 @@ def test_an_untouched_store_verifies(played, jackpot, answer):
     done = jackpot(played.folder, "audit", "verify")
     assert (done.code, done.err) == (0, "")
     assert [line.partition(":")[0] for line in done.out.splitlines()] == ["main", "site"]
-    assert done.out.count("nothing wrong") == 2
+    assert done.out.count("all correct") == 2
     found = {row["chain"]: row for row in answer(played.folder, "audit", "verify")}
     assert found["main"]["events"] == played.floor.journal.lease.head.seq
     assert [row["problem"] for row in found.values()] == [None, None]
@@ -543,18 +543,18 @@ def test_a_store_that_was_tampered_with_does_not_verify(site, jackpot, statement
 
 
 @pytest.mark.parametrize("chain", ["main", "site"])
-def test_a_chain_that_is_not_listed_any_more_does_not_verify(site, jackpot, chain):
+def test_a_chain_missing_from_the_list_does_not_verify(site, jackpot, chain):
     site.sql(f"DELETE FROM chains WHERE chain = '{chain}'")
     assert jackpot(site.folder, "audit", "verify").code == 1
 
 
-def test_a_jackpot_that_vanished_without_a_trace_does_not_verify(site, jackpot):
-    """The site's own chain says that there is a jackpot."""
+def test_a_jackpot_whose_rows_were_all_deleted_does_not_verify(site, jackpot):
+    """The site's own chain still lists the jackpot."""
     site.sql(*(f"DELETE FROM {name} WHERE chain = 'main'" for name in reversed(tables.metadata.tables)))
     assert jackpot(site.folder, "audit", "verify").code == 1
 
 
-def test_a_site_whose_state_was_forged_is_verified_all_the_same(site, jackpot):
+def test_all_chains_are_verified_even_if_the_state_of_the_site_was_forged(site, jackpot):
     site.sql("UPDATE states SET body = '{}' WHERE chain = 'site'")
     done = jackpot(site.folder, "audit", "verify")
     assert (done.code, "site: WRONG at" in done.out, "main: " in done.out) == (1, True, True)
@@ -568,10 +568,10 @@ def test_an_exported_trail_verifies_anywhere_with_the_public_key_alone(played, t
         (found,) = answer(tmp_path, "audit", "verify", file, "--key", made["public_key"])
         assert (found["chain"], found["events"], found["problem"]) == (chain, made["events"], None)
         assert answer(played.folder, "audit", "verify", file) == [found]
-    told = jackpot(played.folder, "audit", "export", tmp_path / "told.jsonl").out
-    command = told.partition("Verify it with: jackpot ")[2].split()
+    output = jackpot(played.folder, "audit", "export", tmp_path / "again.jsonl").out
+    command = output.partition("Verify it with: jackpot ")[2].split()
     assert jackpot(tmp_path, *command).code == 0
-    assert (tmp_path / "told.jsonl").read_bytes() == (tmp_path / "main.jsonl").read_bytes()
+    assert (tmp_path / "again.jsonl").read_bytes() == (tmp_path / "main.jsonl").read_bytes()
 
 
 def test_an_exported_trail_that_was_changed_does_not_verify(played, tmp_path, jackpot, answer):
@@ -600,9 +600,9 @@ def test_an_exported_trail_that_was_changed_does_not_verify(played, tmp_path, ja
 
 
 def test_an_export_to_a_full_disk_leaves_no_file(site, jackpot):
-    """Room for SQLite's shared memory, but not for the trail."""
+    """The limit is enough for SQLite's shared memory, but not for the trail."""
     assert len(site.state()) == 3
-    refused(jackpot(site.folder, "audit", "export", "trail.jsonl", most_bytes=33_000))
+    refused(jackpot(site.folder, "audit", "export", "trail.jsonl", max_file_bytes=33_000))
     assert set(site.state()) == {"jackpot.db", "jackpot.key", "jackpot.toml"}
 
 
@@ -616,7 +616,7 @@ def test_the_daily_report_ties_to_the_cent(played, jackpot, answer):
         assert row["ties"] is True
         assert row["opening_cents"] + sum(moved) == row["closing_cents"] == played.floor.holds(pool)
     assert (rows["jackpot"]["contribution_cents"], rows["jackpot"]["void_cents"]) == (10_780, -280)
-    assert rows["reserve"]["prize_cents"] == -10_000 - 9_868, "a flush, and what two straight flushes lack to $1,000"
+    assert rows["reserve"]["prize_cents"] == -10_000 - 9_868, "a flush, and two straight flushes raised to $1,000"
     lines = rows_of_csv(jackpot(played.folder, "report", "daily", "--day", "2031-03-01", "--csv"))
     assert [int(line["closing_cents"]) for line in lines] == list(played.floor.pools)
     drawn = jackpot(played.folder, "report", "daily", "--day", "2031-03-01").out
@@ -624,7 +624,7 @@ def test_the_daily_report_ties_to_the_cent(played, jackpot, answer):
     assert drawn.count("yes") == 2
 
 
-def test_a_report_that_does_not_tie_says_so_and_fails(site, jackpot):
+def test_a_report_that_does_not_tie_shows_it_and_exits_with_1(site, jackpot):
     site.sql("UPDATE balances SET balance_cents = balance_cents + 1 WHERE account = 'jackpot'")
     done = jackpot(site.folder, "report", "daily", "--day", "2031-03-01")
     assert (done.code, done.err) == (1, "")
@@ -632,13 +632,13 @@ def test_a_report_that_does_not_tie_says_so_and_fails(site, jackpot):
 
 
 def test_the_report_follows_the_sites_time_zone(site, answer):
-    """Half past nine in UTC is in the evening in Canberra, and the day before in the far west."""
+    """09:30 UTC is in the evening in Canberra, and the day before at UTC-12."""
     for zone, day in (("Australia/Canberra", "2031-03-01"), ("Etc/GMT+12", "2031-02-28")):
         site.configure(timezone=zone)
         assert answer(site.folder, "report", "daily", "--day", day)[0]["contribution_cents"] > 0
 
 
-def test_today_is_today_at_the_site(tmp_path, answer):
+def test_the_report_of_today_uses_the_date_at_the_site(tmp_path, answer):
     made = Site(tmp_path, answer(tmp_path, "init"))
     now = datetime.now(UTC)
     zones = ("Etc/GMT+12", "Etc/GMT-14")
@@ -673,7 +673,7 @@ def test_an_operator_is_added_renewed_and_revoked(site, jackpot, answer):
     assert jackpot(site.folder, "audit", "verify").code == 0
 
 
-def test_tokens_end_after_a_year_or_when_it_was_said(site, jackpot, answer):
+def test_tokens_expire_after_a_year_or_the_given_days(site, jackpot, answer):
     def days(name):
         (found,) = (o for o in answer(site.folder, "operator", "list") if o["name"] == name)
         ends = datetime.fromisoformat(found["expires_at"])
@@ -688,22 +688,22 @@ def test_tokens_end_after_a_year_or_when_it_was_said(site, jackpot, answer):
         refused(jackpot(site.folder, "operator", "renew", "ada", "--days", wrong, "--token", site.one), "--days")
 
 
-def test_a_token_that_has_ended_is_refused_with_a_sentence_and_the_key_holder_renews_it(site, jackpot, answer):
+def test_an_expired_token_is_refused_and_the_holder_of_the_key_file_renews_it(site, jackpot, answer):
     database = Database(f"sqlite:///{site.folder}/jackpot.db")
     journal = SiteJournal.open(database, "test")
     hashed = token_hash("old token")
     journal.execute(RenewToken("2020-01-01T00:00:00.000Z", KEYHOLDER, "manager1", hashed, "2021-01-01T00:00:00.000Z"))
     journal.lease.release()
     database.close()
-    asked = ("operator", "add", "sue", "--role", "supervisor", "--token", "old token")
-    refused(jackpot(site.folder, *asked), "the token of manager1 expired at 2021-01-01", codes=[1])
+    command = ("operator", "add", "sue", "--role", "supervisor", "--token", "old token")
+    refused(jackpot(site.folder, *command), "the token of manager1 expired at 2021-01-01", codes=[1])
     renewed = answer(site.folder, "operator", "renew", "manager1", "--with-key")
-    assert answer(site.folder, *asked[:-1], renewed["token"])["operator"] == "sue"
+    assert answer(site.folder, *command[:-1], renewed["token"])["operator"] == "sue"
 
 
 def test_a_manager_is_added_and_a_lost_token_renewed_by_two_managers(site, jackpot, answer):
-    asked = ("operator", "add", "manager3", "--role", "manager")
-    added = answer(site.folder, *asked, "--token", site.one)
+    command = ("operator", "add", "manager3", "--role", "manager")
+    added = answer(site.folder, *command, "--token", site.one)
     renewed = answer(site.folder, "operator", "renew", "manager2", "--token", site.one)
     assert (added["waiting"], renewed["waiting"]) == ("manager3", "manager2")
     assert answer(site.folder, "operator", "proposals") == [
@@ -717,22 +717,22 @@ def test_a_manager_is_added_and_a_lost_token_renewed_by_two_managers(site, jackp
     second = f"{renewed['half']}.{approved['half']}"
     refused(jackpot(site.folder, "operator", "renew", "manager2", "--token", site.two), "token", codes=[1])
     assert answer(site.folder, "operator", "renew", "manager2", "--token", second)["operator"] == "manager2"
-    answer(site.folder, *asked[:2], "manager4", *asked[3:], "--token", site.one)
+    answer(site.folder, *command[:2], "manager4", *command[3:], "--token", site.one)
     gone = ("operator", "withdraw", "manager4", "--reason", "left", "--token", third)
     assert answer(site.folder, *gone) == {"withdrawn": "manager4"}
     assert jackpot(site.folder, "audit", "verify").code == 0
 
 
-def test_the_holder_of_the_key_file_renews_a_lost_token_and_the_trail_says_so(site, jackpot, answer):
+def test_the_holder_of_the_key_file_renews_a_lost_token_and_the_trail_records_it(site, jackpot, answer):
     fresh = answer(site.folder, "operator", "renew", "manager2", "--with-key")["token"]
     assert answer(site.folder, "audit", "list", "--chain", "site", "--limit", "1")[0]["actor"] == "keyholder"
     answer(site.folder, "operator", "renew", "manager2", "--token", fresh)
     key = site.folder / "jackpot.key"
     key.write_text(Signer.new("casino").text)
-    refused(jackpot(site.folder, "operator", "renew", "manager2", "--with-key"), "key does not fit", codes=[1])
+    refused(jackpot(site.folder, "operator", "renew", "manager2", "--with-key"), "key does not match", codes=[1])
 
 
-def test_every_act_ends_with_a_checkpoint_and_without_the_key_nothing_is_done(site, jackpot, answer):
+def test_every_act_ends_with_a_checkpoint_and_is_refused_without_the_key(site, jackpot, answer):
     answer(site.folder, "floor", "add-table", "t9", "--token", site.one)
     with closing(sqlite3.connect(site.database)) as connection:
         signed = "SELECT chain, max(c.seq) FROM checkpoints c GROUP BY chain ORDER BY chain"
@@ -745,7 +745,7 @@ def test_every_act_ends_with_a_checkpoint_and_without_the_key_nothing_is_done(si
     assert site.heads() == heads
 
 
-def test_tables_and_jackpots_come_and_go(site, jackpot, answer):
+def test_tables_and_jackpots_are_added_and_removed(site, jackpot, answer):
     answer(site.folder, "floor", "add-table", "t9", "--boxes", "5", "--token", site.one)
     assert answer(site.folder, "tables")[-1] | {"table": "t9", "boxes": 5} == answer(site.folder, "tables")[-1]
     refused(jackpot(site.folder, "floor", "add-table", "t9", "--token", site.one), "linked already", codes=[1])
@@ -766,7 +766,7 @@ def test_tables_and_jackpots_come_and_go(site, jackpot, answer):
     assert jackpot(site.folder, "audit", "verify").code == 0
 
 
-def test_an_act_does_not_displace_a_controller_that_runs(site, jackpot, answer):
+def test_an_act_does_not_displace_a_running_controller(site, jackpot, answer):
     database = Database(f"sqlite:///{site.folder}/jackpot.db")
     acts = {
         "main": ("floor", "add-table", "t8", "--token", site.one),
@@ -784,7 +784,7 @@ def test_an_act_does_not_displace_a_controller_that_runs(site, jackpot, answer):
     database.close()
 
 
-def test_only_managers_manage_and_two_remain(site, jackpot, answer):
+def test_only_managers_manage_operators_and_two_always_remain(site, jackpot, answer):
     tokens = {
         role: answer(site.folder, "operator", "add", role, "--role", role, "--token", site.one)["token"]
         for role in ("auditor", "supervisor")
@@ -854,14 +854,14 @@ def test_a_configuration_is_proposed_by_one_manager_and_approved_by_another(site
     assert jackpot(site.folder, "audit", "verify").code == 0
 
 
-def test_a_configuration_that_starves_the_reserve_is_warned_of_with_the_figure(site, jackpot, answer):
-    """At $1 the reserve gains 30 c a wager; flushes to fours cost 53.27 c, and the reset after a royal 1.54 c."""
+def test_a_configuration_that_drains_the_reserve_gets_a_warning_with_the_figure(site, jackpot, answer):
+    """At $1 the reserve gains 30 c a wager; fixed prizes cost 53.27 c, and the reset after a royal flush 1.54 c."""
     loss = Fraction(17_305, 32_487) * 100 + Fraction(4, 2_598_960) * 1_000_000 - 30
     figure = f"{float(loss):.3f} cents"
     assert figure in answer(site.folder, *propose(site, "--wager-cents", "100"))["warning"]
     done = jackpot(site.folder, *propose(site, "--wager-cents", "100"))
     assert (done.code, done.err) == (0, "")
-    assert f"Beware: the reserve would lose {figure}" in done.out
+    assert f"Warning: the reserve would lose {figure}" in done.out
 
 
 def test_a_proposal_is_withdrawn(site, jackpot, answer):
@@ -890,14 +890,14 @@ def test_a_proposal_is_withdrawn(site, jackpot, answer):
     ],
     ids=repr,
 )
-def test_a_configuration_that_makes_no_sense_is_refused(site, jackpot, arguments, codes):
+def test_an_invalid_configuration_is_refused(site, jackpot, arguments, codes):
     heads = site.heads()
     refused(jackpot(site.folder, *propose(site), *arguments), codes=codes)
     assert site.heads() == heads
 
 
 @pytest.mark.parametrize("reason", ["[/b] [bold]x", "[red]", ":smile: x", "a\nb", "Größe 🂡", "--", "x" * 500])
-def test_a_reason_may_be_any_text_and_is_told_as_it_is(site, jackpot, answer, reason):
+def test_a_reason_may_be_any_text_and_is_shown_unchanged(site, jackpot, answer, reason):
     done = jackpot(site.folder, "config", "propose", "--wager-cents", "300", f"--reason={reason}", "--token", site.one)
     assert (done.code, done.err) == (0, "")
     assert [row["reason"] for row in answer(site.folder, "config", "proposals")] == [reason]
@@ -907,7 +907,7 @@ def test_a_reason_may_be_any_text_and_is_told_as_it_is(site, jackpot, answer, re
         assert reason.split()[0][:5] in done.out
 
 
-def test_money_is_moved_by_hand_by_two_managers(site, jackpot, answer):
+def test_an_adjustment_takes_two_managers(site, jackpot, answer):
     (before,) = answer(site.folder, "pools")
     proposed = ("adjustment", "propose", "reserve", "jackpot", "12345", "--reason", "count", "--token", site.one)
     assert answer(site.folder, *proposed)["proposal"] == 1
@@ -941,7 +941,7 @@ def test_money_is_moved_by_hand_by_two_managers(site, jackpot, answer):
     ],
     ids=repr,
 )
-def test_an_adjustment_that_makes_no_sense_is_refused(site, jackpot, arguments, codes):
+def test_an_invalid_adjustment_is_refused(site, jackpot, arguments, codes):
     heads = site.heads()
     done = jackpot(site.folder, "adjustment", "propose", *arguments, "--reason", "x", "--token", site.one)
     refused(done, codes=codes)
@@ -952,7 +952,7 @@ def test_an_adjustment_that_makes_no_sense_is_refused(site, jackpot, arguments, 
 
 
 def with_database(site, folder, database):
-    """The same site, its key and configuration, with another database."""
+    """Return the same site, key and configuration with another database."""
     folder.mkdir()
     for file in (site.config, site.key):
         shutil.copy(file, folder)
@@ -1042,16 +1042,16 @@ def test_a_backup_that_is_damaged_is_not_restored(site, tmp_path, jackpot, answe
     if other.database.exists():
         assert answer(other.folder, "pools") == []
     else:
-        refused(jackpot(other.folder, "pools"), "is not there")
+        refused(jackpot(other.folder, "pools"), "does not exist")
 
 
 def test_a_backup_to_a_full_disk_leaves_no_file(site, jackpot):
-    refused(jackpot(site.folder, "backup", "copy.db", most_bytes=60_000))
+    refused(jackpot(site.folder, "backup", "copy.db", max_file_bytes=60_000))
     assert not list(site.folder.glob("copy*"))
     assert jackpot(site.folder, "audit", "verify").code == 0
 
 
-# A site that is not as it should be.
+# Sites with missing or broken parts.
 
 EVERY_KIND = (
     ("pools",),
@@ -1100,8 +1100,8 @@ def test_a_configuration_that_is_a_folder_is_refused(site, jackpot, tmp_path):
         ("nonsense", ("database",)),
         ("", ("database",)),
         ("mysql://localhost/x", ("mysql",)),
-        ("sqlite:///missing.db", ("missing.db is not there",)),
-        ("sqlite:///.", ("is not there",)),
+        ("sqlite:///missing.db", ("missing.db does not exist",)),
+        ("sqlite:///.", ("does not exist",)),
         ("sqlite://", ("names no file",)),
         ("sqlite:///jackpot.toml", ("not a database",)),
         ("postgresql://jackpot:secret@127.0.0.1:1/x", ("127.0.0.1", "***")),
@@ -1110,7 +1110,7 @@ def test_a_configuration_that_is_a_folder_is_refused(site, jackpot, tmp_path):
     ],
     ids=repr,
 )
-def test_a_database_that_is_not_there_is_refused_and_not_made(site, jackpot, database, words):
+def test_a_missing_database_is_refused_and_not_created(site, jackpot, database, words):
     site.configure(database=database)
     before = site.state()
     for command in (EVERY_KIND[0], EVERY_KIND[-1]):
@@ -1131,7 +1131,7 @@ def test_a_database_that_is_not_there_is_refused_and_not_made(site, jackpot, dat
     ],
     ids=repr,
 )
-def test_a_missing_or_broken_key_is_refused_by_what_needs_it(site, tmp_path, jackpot, answer, content):
+def test_a_missing_or_broken_key_is_refused_by_commands_that_need_it(site, tmp_path, jackpot, answer, content):
     answer(site.folder, "backup", "copy.db")
     site.key.unlink()
     if content is not None:
@@ -1161,7 +1161,7 @@ def test_the_key_of_another_site_does_not_verify(site, tmp_path, jackpot, answer
 
 @contextmanager
 def readable_by_all(site):
-    """The site where anybody may read it, and nobody write."""
+    """A copy of the site that all users may read and none may write."""
     with tempfile.TemporaryDirectory(prefix="jackpot-", dir="/tmp") as name:
         folder = Path(name)
         folder.chmod(0o755)
@@ -1175,8 +1175,8 @@ def readable_by_all(site):
             copy.folder.chmod(0o755)
 
 
-def test_a_store_that_cannot_be_written_is_refused_with_a_sentence(site, jackpot):
-    """Root may write anything, so as root the commands run as nobody."""
+def test_a_store_that_cannot_be_written_is_refused_with_one_sentence(site, jackpot):
+    """Root may write every file, so as root the commands run as the user nobody."""
     who = NOBODY if os.geteuid() == 0 else None
     with readable_by_all(site) as copy:
         for command in (("operator", "add", "sue", "--role", "auditor", "--token", site.one), ("backup", "copy.db")):
@@ -1187,17 +1187,17 @@ def test_a_store_that_cannot_be_written_is_refused_with_a_sentence(site, jackpot
         assert copy.state() == site.state()
 
 
-def test_a_full_disk_is_told_and_nothing_is_half_written(site, jackpot, answer):
+def test_a_full_disk_is_reported_and_nothing_is_half_written(site, jackpot, answer):
     added = ("operator", "add", "sue", "--role", "auditor", "--token", site.one)
-    for most_bytes in (1_000, 20_000, 32_000):
+    for max_file_bytes in (1_000, 20_000, 32_000):
         heads = site.heads()
-        refused(jackpot(site.folder, *added, most_bytes=most_bytes), codes=[1])
+        refused(jackpot(site.folder, *added, max_file_bytes=max_file_bytes), codes=[1])
         assert site.heads() == heads
     assert jackpot(site.folder, "audit", "verify").code == 0
     assert answer(site.folder, *added)["operator"] == "sue"
 
 
-def test_help_is_given_for_every_command(tmp_path, jackpot):
+def test_every_command_has_a_help_text(tmp_path, jackpot):
     for command in (("init",), ("audit",), ("audit", "verify"), ("report", "daily"), ("operator", "add"), ("restore",)):
         done = jackpot(tmp_path, *command, "--help")
         assert (done.code, done.err) == (0, "")

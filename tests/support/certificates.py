@@ -1,4 +1,4 @@
-"""Certificates that vouch for themselves, and a Mosquitto that shows one."""
+"""Self-signed certificates, and a Mosquitto that uses one."""
 
 import shutil
 import ssl
@@ -15,7 +15,7 @@ from tests.support.daemon import free_port, takes_connections, wait_until
 
 
 def certificate(folder, name="localhost", days=90):
-    """A certificate that vouches for itself: (TLS of a server that has it, its file); ended where days are negative."""
+    """Create a self-signed certificate, expired if days are negative; return a server's TLS context and both files."""
     key = ec.generate_private_key(ec.SECP256R1())
     subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
     ends = datetime.now(UTC) + timedelta(days=days)
@@ -43,7 +43,7 @@ def certificate(folder, name="localhost", days=90):
 
 @contextmanager
 def tls_broker(folder, days=90):
-    """A Mosquitto that speaks TLS alone; its port and the authority it is trusted by."""
+    """Start a Mosquitto that accepts only TLS; return its port and the file of its authority."""
     _, public, private = certificate(folder, days=days)
     port = free_port()
     config = folder / "tls.conf"

@@ -1,4 +1,4 @@
-"""What system tests are made of: real brokers, the daemon as a process, and a client that waits for what it wants."""
+"""Parts of system tests: real brokers, the daemon as a process, and an MQTT client that waits for messages."""
 
 import contextlib
 import copy
@@ -26,14 +26,15 @@ from jackpot.store import tables
 from jackpot.store.database import Database
 from jackpot.store.event_rows import event_from_row
 from jackpot.store.signed_notes import Signer
-from tests.support.fork_server import forking
+from tests.support.fork_server import fork_server
 
-LIMIT_SECONDS = 20
+LIMIT_SECONDS = 60
+"""Far more than anything here takes, so that a slow machine is no failure."""
 REPO = Path(__file__).parent.parent.parent
 
 
 def free_port():
-    """A port that nobody listens on, below those that the system gives to whoever connects somewhere meanwhile."""
+    """Return a free port below the range from which the system takes ports for outgoing connections."""
     while True:
         with socket.socket() as probe, contextlib.suppress(OSError):
             probe.bind(("127.0.0.1", random.SystemRandom().randrange(10_000, 32_000)))
@@ -41,7 +42,7 @@ def free_port():
 
 
 def wait_until(condition, what="it", seconds=LIMIT_SECONDS):
-    """The condition's value, once it is true."""
+    """Wait until a condition is true, and return its value."""
     until = time.monotonic() + seconds
     while time.monotonic() < until:
         value = condition()
@@ -53,7 +54,7 @@ def wait_until(condition, what="it", seconds=LIMIT_SECONDS):
 
 @contextmanager
 def mosquitto(folder, port=None):
-    """Debian's Mosquitto on a port of its own, killed at the end."""
+    """Start Debian's Mosquitto on its own port, and kill it at the end."""
     port = port or free_port()
     config = Path(folder) / f"mosquitto-{port}.conf"
     config.write_text(
@@ -72,7 +73,7 @@ def mosquitto(folder, port=None):
 
 
 def broker_process(port):
-    """The process of a Mosquitto that was started here."""
+    """Return the process id of the Mosquitto on this port."""
     config = f"mosquitto-{port}.conf".encode()
     return next(int(one.parent.name) for one in Path("/proc").glob("[0-9]*/cmdline") if config in one.read_bytes())
 
@@ -85,8 +86,8 @@ def takes_connections(port):
     return True
 
 
-class _From(dict):
-    """Where each topic is read from, unless it was read since."""
+class _ReadPositions(dict):
+    """The position in the messages from which each topic is read next."""
 
     def __init__(self, start):
         super().__init__()
@@ -97,7 +98,7 @@ class _From(dict):
 
 
 class Client:
-    """An MQTT client of a test: what it hears is kept, in order, until it is asked for."""
+    """An MQTT client of a test, which keeps all received messages in order."""
 
     def __init__(self, port, site, *topics, client_id="", clean=True, will=None):
         self._begin(site)
@@ -116,31 +117,31 @@ class Client:
 
     def _begin(self, site):
         self.root = f"jackpot/v1/{site}"
-        self.all, self._read, self._news = [], _From(0), threading.Condition()
-        self.heard_at = []
+        self.all, self._read, self._changed = [], _ReadPositions(0), threading.Condition()
+        self.received_at = []
 
     def _on_message(self, _client, _userdata, message):
-        self._hear(message.topic, message.payload)
+        self._receive(message.topic, message.payload)
 
-    def _hear(self, topic, payload):
+    def _receive(self, topic, payload):
         try:
             body = json.loads(payload)
         except ValueError:
             body = None
-        with self._news:
+        with self._changed:
             self.all.append((topic.removeprefix(f"{self.root}/"), body))
-            self.heard_at.append(time.monotonic())
-            self._news.notify_all()
+            self.received_at.append(time.monotonic())
+            self._changed.notify_all()
 
-    def say(self, topic, body, retain=False):
+    def publish(self, topic, body, retain=False):
         payload = body if isinstance(body, str | bytes) else json.dumps(body)
         self.paho.publish(f"{self.root}/{topic}", payload, 1, retain).wait_for_publish(LIMIT_SECONDS)
 
     def wait(self, topic, holds=lambda _body: True, seconds=LIMIT_SECONDS):
-        """The next message on this topic for which this holds; each topic is read from where it was read last."""
+        """Return the next message on this topic for which this holds, after the one returned last."""
         until = time.monotonic() + seconds
         at = self._read.get(topic, 0)
-        with self._news:
+        with self._changed:
             while True:
                 while at < len(self.all):
                     found, body = self.all[at]
@@ -148,17 +149,17 @@ class Client:
                     if found == topic and body is not None and holds(body):
                         self._read[topic] = at
                         return body
-                if not self._news.wait(until - time.monotonic()):
-                    heard = [body for found, body in self.all if found == topic]
-                    raise AssertionError(f"nothing such on {topic} within {seconds} s; heard {heard[-5:]}")
+                if not self._changed.wait(until - time.monotonic()):
+                    received = [body for found, body in self.all if found == topic]
+                    raise AssertionError(f"no such message on {topic} within {seconds} s; received {received[-5:]}")
 
     def command(self, table, command_id, kind, **fields):
-        """Send a dealer's command; the reply to it."""
-        self.say(f"tables/{table}/dealer/command", {"command_id": command_id, "type": kind, **fields})
+        """Send a dealer's command and return the reply."""
+        self.publish(f"tables/{table}/dealer/command", {"command_id": command_id, "type": kind, **fields})
         return self.wait(f"tables/{table}/dealer/reply", lambda reply: reply["command_id"] == command_id)
 
     def play(self, table, number, cards):
-        """A round with one hand in it, at box 3."""
+        """Play a round with one hand, at box 3."""
         name = f"{table}-{number}"
         self.command(table, f"{name}-open", "open_round")
         self.wager(table, 3, f"{name}-w", number)
@@ -167,9 +168,9 @@ class Client:
         self.command(table, f"{name}-settle", "settle", round=number)
 
     def wager(self, table, box, wager_id, number, **other):
-        """Send a wager; the lamp that answers it."""
+        """Send a wager and return the lamp message that answers it."""
         body = {"wager_id": wager_id, "round": number, "amount_cents": 200, "ante": True, **other}
-        self.say(f"tables/{table}/pads/{box}/wager", body)
+        self.publish(f"tables/{table}/pads/{box}/wager", body)
         return self.lamp(table, box, wager_id)
 
     def lamp(self, table, box, wager_id):
@@ -177,22 +178,22 @@ class Client:
         return self.wait(f"tables/{table}/pads/{box}/lamp", answered)
 
     def last(self, topic):
-        """The newest message on this topic; None where there was none."""
-        with self._news:
+        """Return the newest message on this topic; None if there was none."""
+        with self._changed:
             return next((body for found, body in reversed(self.all) if found == topic), None)
 
     def times(self, topic):
-        """When each message on this topic was heard, with the message."""
-        with self._news:
-            return [(at, body) for at, (found, body) in zip(self.heard_at, self.all, strict=True) if found == topic]
+        """Return each message on this topic with the time it was received."""
+        with self._changed:
+            return [(at, body) for at, (found, body) in zip(self.received_at, self.all, strict=True) if found == topic]
 
     def skip(self):
-        """Forget what was heard so far."""
-        with self._news:
-            self._read = _From(len(self.all))
+        """Ignore all messages received so far."""
+        with self._changed:
+            self._read = _ReadPositions(len(self.all))
 
-    def die(self):
-        """Break the socket without a goodbye, for good: the broker says the will."""
+    def break_connection(self):
+        """Close the socket without DISCONNECT, so that the broker publishes the will."""
         self.paho.loop_stop()
         self.paho.socket().shutdown(socket.SHUT_RDWR)
 
@@ -202,7 +203,7 @@ class Client:
 
 
 class Tools(Client):
-    """The same with Mosquitto's own tools: it speaks through mosquitto_pub, and hears what mosquitto_sub hears."""
+    """A client that publishes with mosquitto_pub and receives with mosquitto_sub."""
 
     def __init__(self, port, site, *topics):
         self._begin(site)
@@ -216,9 +217,9 @@ class Tools(Client):
 
     def _listen(self):
         for line in self._listener.stdout:
-            self._hear(*line.split(" ", 1))
+            self._receive(*line.split(" ", 1))
 
-    def say(self, topic, body, retain=False):
+    def publish(self, topic, body, retain=False):
         options = ["-t", f"{self.root}/{topic}", "-m", json.dumps(body), *(["-r"] if retain else [])]
         subprocess.run(["mosquitto_pub", *self._where, *options], check=True, timeout=LIMIT_SECONDS)
 
@@ -230,7 +231,7 @@ class Tools(Client):
 
 
 class Site:
-    """A site in a folder, and its daemon as a process, forked from one that has imported it unless asked otherwise."""
+    """A site in a folder and its daemon as a process, by default forked from one that has imported the controller."""
 
     def __init__(self, folder, broker, *, tables=3, database=None, forked=True, **settings):
         self.forked = forked
@@ -239,8 +240,8 @@ class Site:
         self.process, self.starts, self.id = None, 0, f"casino-{uuid.uuid4().hex[:8]}"
         self.log_file = self.folder / "serve.log"
         database = database or "sqlite:///jackpot.db"
-        beside = f"sqlite:///{self.folder.absolute()}/"
-        self.database = database.replace("sqlite:///", beside) if database.startswith("sqlite") else database
+        in_folder = f"sqlite:///{self.folder.absolute()}/"
+        self.database = database.replace("sqlite:///", in_folder) if database.startswith("sqlite") else database
         made = self.run(
             "init", "--site", self.id, "--tables", str(tables), "--broker", broker, "--database", database, "--json"
         )
@@ -253,7 +254,7 @@ class Site:
         return {**os.environ, "PYTHONPATH": str(REPO), **own}
 
     def run(self, *arguments):
-        return forking().run(self.folder, *arguments, environment=self.environment)
+        return fork_server().run(self.folder, *arguments, environment=self.environment)
 
     def answer(self, *arguments):
         done = self.run(*arguments, "--json")
@@ -265,7 +266,7 @@ class Site:
         return self.log_file.read_text()
 
     def twin(self):
-        """The same site, to be served by another process as well."""
+        """Return the same site for a second daemon."""
         other = copy.copy(self)
         other.http, other.metrics, other.process, other.starts = free_port(), free_port(), None, 0
         other.settings = {**self.settings, "HTTP": f"127.0.0.1:{other.http}", "METRICS": f"127.0.0.1:{other.metrics}"}
@@ -273,17 +274,17 @@ class Site:
         return other
 
     def start(self, *, wait=True):
-        """Start the daemon; it is ready when it has said so after this start."""
+        """Start the daemon; it is ready when it has logged "serving" after this start."""
         self.starts += 1
-        self.process = self._started()
+        self.process = self._start_process()
         if wait:
             self.wait_ready()
         return self.process
 
-    def _started(self):
+    def _start_process(self):
         self.log_file.touch()
         if self.forked:
-            return forking().start(self.folder, "serve", environment=self.environment, err=self.log_file)
+            return fork_server().start(self.folder, "serve", environment=self.environment, err=self.log_file)
         with self.log_file.open("a") as log:
             command = [sys.executable, "-m", "jackpot", "serve"]
             return subprocess.Popen(command, cwd=self.folder, env=self.environment, stderr=log)
@@ -300,14 +301,14 @@ class Site:
         self.process.wait()
 
     def stop(self):
-        """Ask it to end; its exit code."""
+        """Stop the daemon by SIGTERM and return its exit code."""
         if self.process is None or self.process.poll() is not None:
             return None
         self.process.terminate()
         return self.process.wait(timeout=LIMIT_SECONDS)
 
     def act(self, path, body=None, token=0, **headers):
-        """An operator's act over HTTP: (status, answer)."""
+        """Send an operator's act by HTTP and return (status, answer)."""
         request = urllib.request.Request(
             f"http://127.0.0.1:{self.http}/api/v1/{path}",
             json.dumps(body or {}).encode(),
@@ -320,18 +321,18 @@ class Site:
             return error.code, json.load(error)
 
     def metric(self, name):
-        """A metric's value, by its line's beginning."""
+        """Return the sum of the metrics whose lines begin with this."""
         with urllib.request.urlopen(f"http://127.0.0.1:{self.metrics}/metrics", timeout=LIMIT_SECONDS) as reply:
             lines = [line for line in reply.read().decode().splitlines() if line.startswith(name)]
         return sum(float(line.rsplit(" ", 1)[1]) for line in lines)
 
     def events(self, chain="main"):
-        """Every event of a chain, the oldest first."""
+        """Return all events of a chain, the oldest first."""
         query = select(tables.events).where(tables.events.c.chain == chain).order_by(tables.events.c.seq)
         return [event_from_row(row) for row in self.rows(query)]
 
     def rows(self, query):
-        """What the site's database answers."""
+        """Return the rows of a query to the site's database."""
         database = Database(self.database)
         try:
             with database.reader() as connection:
@@ -340,7 +341,7 @@ class Site:
             database.close()
 
     def change(self, statement):
-        """Change the site's database behind its daemon's back."""
+        """Change the site's database without its daemon."""
         database = Database(self.database)
         try:
             with database.transaction() as connection:
@@ -349,16 +350,16 @@ class Site:
             database.close()
 
     def head(self, chain="main"):
-        """How many events a chain has."""
+        """Return the number of events in a chain."""
         return self.rows(select(tables.chains.c.seq).where(tables.chains.c.chain == chain))[0].seq
 
     @property
     def verifier(self):
-        """The public half of the site's key."""
+        """The site's public key."""
         return Signer.of((self.folder / "jackpot.key").read_text().strip()).verifier
 
     def verified(self):
-        """Nothing is wrong with the trail, and the state is what its events give."""
+        """Verify the trail, and that the state is that of its events."""
         done = self.run("audit", "verify")
         assert done.code == 0, done.out + done.err
         return True

@@ -1,8 +1,8 @@
-"""Runs `jackpot` commands and daemons, each a process of its own, without importing everything each time.
+"""A process that imports the controller once and forks for each `jackpot` command or daemon of the tests.
 
-To start Python and import the controller takes seconds of a core, and the tests start it hundreds of times; so one
-process imports it once and forks for each. The child has its own arguments, environment, folder, output, user and exit
-code, can be killed, and ends as any interpreter does. Some tests start `python -m jackpot` all the same.
+Starting Python and importing the controller takes seconds, and the tests do it hundreds of times. A forked child has
+its own arguments, environment, folder, output, user and exit code, can be killed, and ends like any interpreter. Some
+tests start `python -m jackpot` nevertheless.
 """
 
 import atexit
@@ -34,7 +34,7 @@ IMPORTED = (
 
 
 class Done(NamedTuple):
-    """How a command ended."""
+    """The exit code and output of a command."""
 
     code: int
     out: str
@@ -42,7 +42,7 @@ class Done(NamedTuple):
 
 
 class Child:
-    """A process that was forked for us, with what `subprocess.Popen` offers."""
+    """A forked process, with the methods of `subprocess.Popen`."""
 
     def __init__(self, pid, status):
         self.pid, self.returncode, self._status = pid, None, status
@@ -66,7 +66,7 @@ class Child:
             self._ended = None
         until = time.monotonic() + LIMIT_SECONDS
         while not self._status.exists():
-            assert time.monotonic() < until, "nobody says how it ended"
+            assert time.monotonic() < until, "the exit code was not reported"
             time.sleep(0.001)
         self.returncode = int(self._status.read_text())
         return self.returncode
@@ -82,11 +82,11 @@ class Child:
         self.send_signal(signal.SIGKILL)
 
 
-class Forking:
-    """The process that has imported everything, seen from the tests."""
+class ForkServer:
+    """The process that has imported the controller, as the tests see it."""
 
     def __init__(self):
-        self._folder = tempfile.TemporaryDirectory(prefix="jackpot-forking-")
+        self._folder = tempfile.TemporaryDirectory(prefix="jackpot-fork-server-")
         self._process = subprocess.Popen(
             [sys.executable, __file__, self._folder.name],
             stdin=subprocess.PIPE,
@@ -94,29 +94,29 @@ class Forking:
             text=True,
             env=os.environ | {"PYTHONUTF8": "1", "PYTHONPATH": str(Path(__file__).parents[2])},
         )
-        self._asking = Lock()
+        self._lock = Lock()
 
-    def start(self, folder, *arguments, environment, out=os.devnull, err=os.devnull, user=None, most_bytes=None):
-        """Begin a command; its output is added to the files."""
+    def start(self, folder, *arguments, environment, out=os.devnull, err=os.devnull, user=None, max_file_bytes=None):
+        """Start a command; its output is appended to the files."""
         status = Path(self._folder.name) / uuid.uuid4().hex
-        asked = {
+        request = {
             "arguments": [str(argument) for argument in arguments],
             "folder": str(folder),
             "environment": environment,
             "out": str(out),
             "err": str(err),
             "user": user,
-            "most_bytes": most_bytes,
+            "max_file_bytes": max_file_bytes,
             "status": str(status),
         }
-        with self._asking:
-            self._process.stdin.write(json.dumps(asked) + "\n")
+        with self._lock:
+            self._process.stdin.write(json.dumps(request) + "\n")
             self._process.stdin.flush()
             pid = int(self._process.stdout.readline())
         return Child(pid, status)
 
     def run(self, folder, *arguments, **options):
-        """A command, once it has ended."""
+        """Run a command and return its result."""
         with tempfile.TemporaryDirectory(dir=self._folder.name) as kept:
             out, err = Path(kept) / "out", Path(kept) / "err"
             code = self.start(folder, *arguments, out=out, err=err, **options).wait()
@@ -127,11 +127,11 @@ class Forking:
         self._folder.cleanup()
 
 
-def forking():
-    """The one of this process; it ends with it."""
+def fork_server():
+    """Return the fork server of this process, which ends with it."""
     with _making:
         if not _made:
-            _made.append(Forking())
+            _made.append(ForkServer())
             atexit.register(_made[0].close)
     return _made[0]
 
@@ -139,72 +139,72 @@ def forking():
 _made, _making = [], Lock()
 
 
-# The process itself.
+# The code of the server process.
 
 
 def serve(folder):
-    """Fork for each line that is asked; tell in a file how each child ended; at the end, end them all."""
+    """Fork for each request and write each child's exit code to a file; kill all children at the end."""
     for module in IMPORTED:
         importlib.import_module(module)
     gc.freeze()
-    ended, tell = os.pipe()
-    for end in (ended, tell):
+    ended, wake = os.pipe()
+    for end in (ended, wake):
         os.set_blocking(end, False)
     signal.signal(signal.SIGCHLD, lambda *_: None)
-    signal.set_wakeup_fd(tell)
+    signal.set_wakeup_fd(wake)
     living, unread = {}, b""
     while True:
         ready = select.select([0, ended], [], [])[0]
         if ended in ready:
             os.read(ended, 1 << 16)
-            _tell_of_ended(folder, living)
+            _report_ended(folder, living)
         if 0 not in ready:
             continue
         more = os.read(0, 1 << 16)
         if not more:
             break
         *lines, unread = (unread + more).split(b"\n")
-        for asked in map(json.loads, lines):
+        for request in map(json.loads, lines):
             child = os.fork()
             if child == 0:
-                return asked, (ended, tell)
-            living[child] = Path(asked["status"])
+                return request, (ended, wake)
+            living[child] = Path(request["status"])
             os.write(1, f"{child}\n".encode())
     for child in living:
         os.kill(child, signal.SIGKILL)
     return None
 
 
-def _tell_of_ended(folder, living):
+def _report_ended(folder, living):
     for child, status in list(living.items()):
-        pid, how = os.waitpid(child, os.WNOHANG)
+        pid, status_code = os.waitpid(child, os.WNOHANG)
         if pid:
             del living[child]
             written = Path(folder) / f"{child}.new"
-            written.write_text(str(os.waitstatus_to_exitcode(how)))
+            written.write_text(str(os.waitstatus_to_exitcode(status_code)))
             written.rename(status)
 
 
-def become(asked, pipe):
-    """In the child: be the command, as if Python had just been started for it."""
+def become(request, pipe):
+    """Run the command in the child, as if Python had just been started for it."""
     signal.set_wakeup_fd(-1)
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     for end in pipe:
         os.close(end)
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-    for number, name in ((1, asked["out"]), (2, asked["err"])):
+    for number, name in ((1, request["out"]), (2, request["err"])):
         os.dup2(os.open(name, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644), number)
-    os.chdir(asked["folder"])
+    os.chdir(request["folder"])
     os.environ.clear()
-    os.environ.update(asked["environment"])
+    os.environ.update(request["environment"])
     time.tzset()
-    if asked["most_bytes"]:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (asked["most_bytes"], asked["most_bytes"]))
-    if asked["user"]:
+    if request["max_file_bytes"]:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (request["max_file_bytes"], request["max_file_bytes"]))
+    if request["user"]:
         os.setgroups([])
-        os.setgid(asked["user"])
-        os.setuid(asked["user"])
-    sys.argv = ["jackpot", *asked["arguments"]]
+        os.setgid(request["user"])
+        os.setuid(request["user"])
+    sys.argv = ["jackpot", *request["arguments"]]
     importlib.import_module("jackpot.cli").main()
 
 

@@ -1,4 +1,4 @@
-"""A real PostgreSQL server for the tests, in a temporary folder, and databases on it."""
+"""A real PostgreSQL server for the tests, in a temporary folder."""
 
 import os
 import shutil
@@ -24,7 +24,7 @@ def _program(name):
 
 
 def _run(*command):
-    """Run a command, as the user postgres if we are root, because PostgreSQL refuses to run as root."""
+    """Run a command; as root, run it as the user of the package, because PostgreSQL refuses to run as root."""
     as_user = ["setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups"] if os.geteuid() == 0 else []
     subprocess.run([*as_user, *command], check=True, capture_output=True, cwd="/")
 
@@ -47,16 +47,16 @@ class Server:
         options = f"-p {self._port} -k {self._folder} -c listen_addresses=127.0.0.1 -c max_connections=200"
         log = str(self._folder / "log")
         _run(_program("pg_ctl"), "-D", str(self._data), "-l", log, "-w", "-o", options, "start")
-        self.runs = True
+        self.is_running = True
 
     def stop(self):
         _run(_program("pg_ctl"), "-D", str(self._data), "-m", "immediate", "-w", "stop")
-        self.runs = False
+        self.is_running = False
 
 
 @contextmanager
 def restartable():
-    """Yield a running server; stop it at the end."""
+    """Start a server for this context; the test may stop and start it."""
     folder = Path(tempfile.mkdtemp(prefix="jackpot-postgres-"))
     try:
         if os.geteuid() == 0:
@@ -66,7 +66,7 @@ def restartable():
         try:
             yield made
         finally:
-            if made.runs:
+            if made.is_running:
                 made.stop()
     finally:
         shutil.rmtree(folder, ignore_errors=True)
@@ -74,7 +74,7 @@ def restartable():
 
 @contextmanager
 def server():
-    """Yield the address of a running server; stop it at the end."""
+    """Start a server for this context and return its address."""
     with restartable() as made:
         yield made.url
 

@@ -1,4 +1,4 @@
-"""A real HTTP receiver of webhooks: it keeps what is posted, checks signatures, and answers as it is told."""
+"""A real HTTP receiver of webhooks: it keeps the posts, checks signatures, and gives the chosen answers."""
 
 import base64
 import hmac
@@ -15,7 +15,7 @@ SECRET = "whsec_" + base64.b64encode(KEY).decode()
 
 
 class Post(NamedTuple):
-    """One post: when it came, its headers by small letters, its body, and how it was answered."""
+    """One post: its time, path, headers in lower case, body, and the status of the answer."""
 
     at: float
     path: str
@@ -28,11 +28,11 @@ class Post(NamedTuple):
         return self.headers["webhook-id"]
 
     @property
-    def told(self):
+    def payload(self):
         return json.loads(self.body)
 
     def is_signed(self, key=KEY):
-        """As a receiver checks it: over the id, the moment of the try and the very bytes; not old."""
+        """Check the signature over id, time of the attempt and body, and that it is not old."""
         at = self.headers["webhook-timestamp"]
         signed = f"{self.id}.{at}.".encode() + self.body
         expected = "v1," + base64.b64encode(hmac.new(key, signed, sha256).digest()).decode()
@@ -40,10 +40,10 @@ class Post(NamedTuple):
 
 
 class Receiver:
-    """Listens on a port of its own; `answers` are given in turn, then 204 for ever."""
+    """An HTTP server on its own port; it gives the `answers` in turn, then 204."""
 
     def __init__(self, port=0, tls=None):
-        self.posts, self.answers, self._news = [], [], threading.Condition()
+        self.posts, self.answers, self._changed = [], [], threading.Condition()
         outer = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -52,9 +52,9 @@ class Receiver:
                 answer = outer.answers.pop(0) if outer.answers else 204
                 status, more = answer if isinstance(answer, tuple) else (answer, {})
                 post = Post(time.monotonic(), self.path, {k.lower(): v for k, v in self.headers.items()}, body, status)
-                with outer._news:
+                with outer._changed:
                     outer.posts.append(post)
-                    outer._news.notify_all()
+                    outer._changed.notify_all()
                 time.sleep(more.pop("seconds", 0))
                 if more.pop("hang_up", False):
                     self.close_connection = True
@@ -76,12 +76,12 @@ class Receiver:
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True)
         self._thread.start()
 
-    def wait(self, count, seconds=20, status=None):
-        """The posts, once there are so many (of this status)."""
+    def wait(self, count, seconds=60, status=None):
+        """Wait for this number of posts (with this status), and return them."""
         wanted = lambda: [post for post in self.posts if status in (None, post.status)]  # noqa: E731
-        with self._news:
-            done = self._news.wait_for(lambda: len(wanted()) >= count, seconds)
-        assert done, f"{count} posts did not come within {seconds} s: {self.posts}"
+        with self._changed:
+            done = self._changed.wait_for(lambda: len(wanted()) >= count, seconds)
+        assert done, f"{count} posts were not received within {seconds} s: {self.posts}"
         return wanted()
 
     def close(self):

@@ -1,4 +1,4 @@
-"""A full day: linked tables, many winners, voids, a malfunction, a correction, a restart and a kill; all of it ties."""
+"""A full day with linked tables, many winners, voids, a malfunction, a correction, a restart and a kill."""
 
 import asyncio
 from collections import Counter
@@ -26,7 +26,7 @@ HABITS = Habits(misplace=0.02, void_hand=0.15, void_round=0.05)
 
 
 @pytest.fixture(params=["SQLite and Mosquitto", "PostgreSQL and the embedded broker"])
-def house(request, new_site):
+def served_site(request, new_site):
     """A site with its store, and the port of its broker."""
     if request.param.startswith("SQLite"):
         port = request.getfixturevalue("mosquitto_port")
@@ -39,11 +39,11 @@ def house(request, new_site):
         site.stop()
 
 
-def test_after_a_full_day_pads_books_replay_meter_and_report_agree_to_the_cent(house, new_client):
-    site, port = house
+def test_after_a_full_day_pads_books_replay_meter_and_report_agree_to_the_cent(served_site, new_client):
+    site, port = served_site
     client = new_client(port, site.id, "tables/+/dealer/reply", "tables/+/state", "jackpots/main/#")
     site.start()
-    floor, corrected = asyncio.run(a_day(site, client, port))
+    floor, corrected = asyncio.run(play_a_day(site, client, port))
 
     meter = wait_until(lambda: newest_meter(client, site.head()), "the last meter")
     assert site.stop() == 0
@@ -53,9 +53,9 @@ def test_after_a_full_day_pads_books_replay_meter_and_report_agree_to_the_cent(h
     assert {account.value: cents for account, cents in replayed.balances.items()} == pools["balances"]
     assert sum(pools["balances"].values()) == 0
     assert meter["amount_cents"] == pools["meter_cents"] == replayed.meter_cents
-    told = floor.reconcile(read_books(site.answer("rounds", "--limit", "1000")))
-    assert told.is_equal, (told.differences, told.unanswered, told.contradictions)
-    assert told.total.rounds >= 100
+    result = floor.reconcile(read_books(site.answer("rounds", "--limit", "1000")))
+    assert result.is_equal, (result.differences, result.unanswered, result.contradictions)
+    assert result.total.rounds >= 100
     report = site.answer("report", "daily")
     assert {(row["pool"], row["ties"]) for row in report} == {("jackpot", True), ("reserve", True)}
     assert {row["pool"]: row["closing_cents"] for row in report} == {
@@ -67,7 +67,7 @@ def test_after_a_full_day_pads_books_replay_meter_and_report_agree_to_the_cent(h
 
 
 def assert_it_was_a_full_day(floor, events, corrected):
-    """Everything that was meant to happen did, or the day proves less than it says."""
+    """Check that everything in the description of this day happened."""
     seen = Counter(event.type for event in events)
     for kind in (
         EventType.ROUND_VOIDED, EventType.HAND_VOIDED, EventType.HAND_FOLDED, EventType.PAYOUTS_CONFIRMED,
@@ -83,12 +83,12 @@ def assert_it_was_a_full_day(floor, events, corrected):
     assert min(floor.faults.counts[fault] for fault in Fault) > 0, floor.faults.counts
 
 
-async def a_day(site, client, port):
-    """Play the day; the floor as it was left, and the rounds that were corrected."""
+async def play_a_day(site, client, port):
+    """Play the day; return the floor and the corrected rounds."""
     corrected = []
 
     async def act(path, body=None):
-        """An operator's act; one that is not heard is done again when the table's state is news again."""
+        """Send an operator's act; one that is lost is repeated at the next state of the table."""
         try:
             return await asyncio.to_thread(site.act, path, body)
         except (OSError, HTTPException):
@@ -105,7 +105,7 @@ async def a_day(site, client, port):
         await act(f"rounds/{table}/{number}/confirm")
 
     async def resume(table):
-        await act(f"tables/{table}/resume", {"note": "the shoe was mended"})
+        await act(f"tables/{table}/resume", {"note": "the shoe was repaired"})
 
     floor = Floor(
         TABLES, site=site.id, broker=Broker(port=port), speed=150, seed=SEED, shoe=Shoe(SEED, RIGS),
@@ -113,14 +113,14 @@ async def a_day(site, client, port):
     )  # fmt: skip
     async with floor:
         playing = asyncio.create_task(floor.play(rounds=ROUNDS_EACH))
-        await so_many(floor, 20, playing)
+        await wait_for_rounds(floor, 20, playing)
         report = {"equipment": "shoe", "note": "jammed"}
         reply = await asyncio.to_thread(client.command, "t1", "jam-1", "report_malfunction", **report)
         assert reply["ok"]
-        await so_many(floor, 45, playing)
+        await wait_for_rounds(floor, 45, playing)
         assert await asyncio.to_thread(site.stop) == 0
         await asyncio.to_thread(site.start)
-        await so_many(floor, 75, playing)
+        await wait_for_rounds(floor, 75, playing)
         site.kill()
         await asyncio.to_thread(site.start)
         await playing
@@ -128,14 +128,14 @@ async def a_day(site, client, port):
     return floor, corrected
 
 
-async def so_many(floor, rounds, playing):
-    """Wait until so many rounds were opened on the floor."""
+async def wait_for_rounds(floor, rounds, playing):
+    """Wait until this number of rounds has been opened on the floor."""
     reached = await floor.wait_for(lambda: len(floor.played) >= rounds or playing.done(), 3 * LIMIT_SECONDS)
     assert not playing.done() or playing.result()
     assert reached, floor.snapshot()
 
 
 def newest_meter(client, head):
-    """The meter that includes everything; None while there is none such."""
+    """Return the meter at this head; None if it has not been received."""
     meter = client.last("jackpots/main/meter")
     return meter if meter and meter["seq"] == head else None

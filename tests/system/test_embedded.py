@@ -1,4 +1,4 @@
-"""The embedded broker: our own child, and nobody else who answers at its port."""
+"""The embedded broker: a child of the daemon, and never another server at its port."""
 
 import asyncio
 import os
@@ -18,7 +18,7 @@ CONNECT, CONNACK = b"\x10\x0d\0\4MQTT\4\2\0\x3c\0\1a", b"\x20\2\0\0"
 
 @pytest.fixture
 def new_site(tmp_path):
-    """Makes a site with an embedded broker, and ends its daemon."""
+    """Return a function that creates a site with an embedded broker; its daemon ends with the test."""
     made = []
 
     def make(port):
@@ -32,7 +32,7 @@ def new_site(tmp_path):
 
 
 @pytest.mark.parametrize("where", ["127.0.0.1", "0.0.0.0"])
-def test_a_port_that_is_taken_is_refused_in_one_sentence_that_says_what_to_do(new_site, where):
+def test_a_port_in_use_is_refused_with_one_sentence_and_a_remedy(new_site, where):
     with socket.create_server((where, 0)) as taken:
         port = taken.getsockname()[1]
         site = new_site(port)
@@ -43,7 +43,7 @@ def test_a_port_that_is_taken_is_refused_in_one_sentence_that_says_what_to_do(ne
     assert "embedded_port" in done.err
 
 
-def test_somebody_who_takes_the_port_meanwhile_is_not_taken_for_the_broker(tmp_path, monkeypatch):
+def test_another_server_at_the_port_is_not_mistaken_for_the_broker(tmp_path, monkeypatch):
     monkeypatch.setattr(embedded_broker, "_require_free", lambda _port: None)
     with socket.create_server(("127.0.0.1", 0)) as taken:
         refused = pytest.raises(BrokerError, match=r"did not start: .*address already in use")
@@ -51,19 +51,19 @@ def test_somebody_who_takes_the_port_meanwhile_is_not_taken_for_the_broker(tmp_p
             pass
 
 
-def test_connections_that_have_ended_do_not_keep_the_port(tmp_path):
+def test_closed_connections_do_not_block_the_port(tmp_path):
     port = free_port()
     for _ in range(2):
         with embedded(tmp_path, port):
             client = socket.create_connection(("127.0.0.1", port))
             client.sendall(CONNECT)
             assert client.recv(4) == CONNACK
-        assert client.recv(1) == b""  # the broker closed first: the port is held for a while by what has ended
+        assert client.recv(1) == b""  # the broker closed first, so the system holds the port for a while
         client.close()
     assert not takes_connections(port)
 
 
-def test_a_broker_that_is_killed_is_started_again_and_all_is_told_anew(new_site):
+def test_a_killed_broker_is_restarted_and_all_state_is_published_again(new_site):
     port = free_port()
     site = new_site(port)
     site.start()
@@ -81,20 +81,20 @@ def test_a_broker_that_is_killed_is_started_again_and_all_is_told_anew(new_site)
     assert not takes_connections(port)
 
 
-def test_a_broker_that_is_started_again_has_what_it_kept(new_site):
+def test_a_restarted_broker_still_has_its_retained_messages(new_site):
     port = free_port()
     site = new_site(port)
     site.start()
     client = Client(port, site.id)
-    client.say("kept", {"by": "the broker"}, retain=True)
+    client.publish("kept", {"by": "the broker"}, retain=True)
     client.close()
-    wait_until(lambda: is_on_disk(site.folder, b"the broker"), "what it keeps")
+    wait_until(lambda: is_on_disk(site.folder, b"the broker"), "the retained message on disk")
     os.kill(broker_of(site), signal.SIGKILL)
     wait_until(lambda: '"embedded broker restarted"' in site.log, "another broker")
-    wait_until(lambda: hears(port, site.id, "kept"), "what it kept")
+    wait_until(lambda: retained(port, site.id, "kept"), "the retained message")
 
 
-def test_no_broker_outlives_a_daemon_that_is_killed_neither_the_first_nor_one_started_again(new_site):
+def test_no_broker_outlives_a_killed_daemon(new_site):
     port = free_port()
     site = new_site(port)
     site.start()
@@ -107,22 +107,22 @@ def test_no_broker_outlives_a_daemon_that_is_killed_neither_the_first_nor_one_st
     wait_until(lambda: not takes_connections(port), "the end of the other broker")
 
 
-def test_a_broker_whose_port_was_taken_meanwhile_is_started_as_soon_as_it_can_be(new_site):
-    site, port = left_by_its_broker(new_site)
+def test_a_broker_whose_port_was_taken_is_started_when_the_port_is_free(new_site):
+    site, port = site_without_its_broker(new_site)
     with socket.create_server(("127.0.0.1", port)):
         wait_until(lambda: f"the embedded broker cannot use port {port}" in site.log, "the refusal")
     wait_until(lambda: '"embedded broker restarted"' in site.log, "another broker")
     assert site.stop() == 0
 
 
-def test_a_daemon_ends_in_order_while_its_broker_is_away(new_site):
-    site, port = left_by_its_broker(new_site)
+def test_a_daemon_ends_cleanly_while_its_broker_is_down(new_site):
+    site, port = site_without_its_broker(new_site)
     with socket.create_server(("127.0.0.1", port)):
         wait_until(lambda: "embedded broker not started" in site.log, "the refusal")
         assert site.stop() == 0
 
 
-def test_a_broker_that_cannot_be_started_is_tried_ever_more_seldom(tmp_path, monkeypatch):
+def test_a_broker_that_cannot_be_started_is_tried_again_with_growing_waits(tmp_path, monkeypatch):
     waits = []
 
     async def wait(seconds):
@@ -140,15 +140,15 @@ def test_a_broker_that_cannot_be_started_is_tried_ever_more_seldom(tmp_path, mon
     assert waits == [0.2, 0.4, 0.8, 1.6, 3.2, 6.4, 10, 10]
 
 
-def test_a_broker_that_does_not_end_when_it_is_told_is_killed(tmp_path, monkeypatch):
+def test_a_broker_that_does_not_end_is_killed(tmp_path, monkeypatch):
     monkeypatch.setattr(embedded_broker, "STOP_SECONDS", 0.2)
     with EmbeddedBroker(tmp_path) as own:
         os.kill(own._process.pid, signal.SIGSTOP)
     assert own._process.returncode == -signal.SIGKILL
 
 
-def left_by_its_broker(new_site):
-    """A daemon whose broker was killed, and the port that it had."""
+def site_without_its_broker(new_site):
+    """Return a daemon whose broker was killed, and the broker's port."""
     port = free_port()
     site = new_site(port)
     site.start()
@@ -157,8 +157,8 @@ def left_by_its_broker(new_site):
     return site, port
 
 
-def hears(port, site, topic):
-    """Whether somebody new is told what is retained; this broker reads it only when its first client has come."""
+def retained(port, site, topic):
+    """Return the retained message for a new client; this broker loads it only after its first client connects."""
     client = Client(port, site, topic)
     try:
         return client.wait(topic, seconds=1)
@@ -173,7 +173,7 @@ def is_on_disk(folder, words):
 
 
 def broker_of(site):
-    """The daemon's child that is its broker."""
+    """Return the process id of the daemon's broker."""
     pid = site.process.pid
     (found,) = [child for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split() if is_broker(child)]
     return int(found)

@@ -1,4 +1,4 @@
-"""The controller killed at random moments under load: nothing accepted is lost, nothing is posted twice."""
+"""The controller is killed at random moments under load: no accepted wager is lost, none is posted twice."""
 
 import asyncio
 import os
@@ -13,11 +13,13 @@ from hardware_sim import Broker, Floor, Habits, Rig, Shoe, read_books
 from jackpot.core.events import EventType
 from jackpot.store.database import Database
 from jackpot.store.trail_verification import verify
-from tests.support.daemon import LIMIT_SECONDS
+from tests.support.daemon import LIMIT_SECONDS, wait_until
 
 KILLS = max(50, int(os.environ.get("JACKPOT_KILLS", "50")))
-"""In the whole file; half of them on each broker."""
-LONGEST_LIFE_SECONDS = 0.5
+"""The number of kills in this file; half of them with each broker."""
+MAX_EVENTS = 30
+"""A controller is killed after it has written at most this number of events; a slow machine writes as many."""
+MAX_DELAY_SECONDS = 0.05
 TABLES = ("t1", "t2", "t3")
 BUSY = Habits(play=1, wager=1, misplace=0.02, void_hand=0.02, void_round=0.05)
 WINS = [Rig(table, box, hand, deal) for table in TABLES for deal in range(3, 300, 4) for box, hand in [
@@ -30,29 +32,28 @@ def broker_port(request):
     return request.getfixturevalue(f"{request.param}_port")
 
 
-def test_nothing_is_lost_or_doubled_and_everybody_is_answered_however_often_the_controller_is_killed(
+def test_kills_of_the_controller_lose_and_duplicate_no_wager_and_every_wager_is_answered(
     broker_port, new_site, new_client
 ):
     site = new_site(broker_port, tables=len(TABLES))
     witness = new_client(broker_port, site.id, "tables/+/pads/+/lamp")
     site.start()
-    floor, lives = asyncio.run(killed(site, witness, broker_port, KILLS // 2))
+    floor = asyncio.run(play_and_kill(site, witness, broker_port, KILLS // 2))
     assert site.stop() == 0
     assert_kept(site, witness)
-    told = floor.reconcile(read_books(site.answer("rounds", "--limit", "1000")))
-    assert told.is_equal, (told.differences, told.unanswered, told.contradictions)
+    result = floor.reconcile(read_books(site.answer("rounds", "--limit", "1000")))
+    assert result.is_equal, (result.differences, result.unanswered, result.contradictions)
     assert site.verified()
-    assert sum(grown > 0 for grown in lives) > 0.8 * len(lives), lives  # the kills hit a controller at work
-    assert told.total.pads.wagers > 4 * len(lives)
+    assert result.total.pads.wagers > 2 * KILLS, "the kills did not hit a controller at work"
 
 
-async def killed(site, witness, port, kills):
-    """A floor that plays through all the kills; also how many events each life wrote."""
-    dice, lives, head = random.Random(2016), [], site.head()  # the same moments every time
+async def play_and_kill(site, witness, port, kills):
+    """Play while the controller is killed and started again; return the floor."""
+    dice = random.Random(2016)  # the same numbers in every run
     ended = asyncio.Event()
 
     async def supervisor(table, number):
-        """Whoever is not heard is called again: after a start there is a new state."""
+        """Confirm a win; a lost request is repeated at the next state of the table, after the start."""
         try:
             await asyncio.to_thread(site.act, f"rounds/{table}/{number}/confirm")
         except (OSError, HTTPException):
@@ -63,7 +64,9 @@ async def killed(site, witness, port, kills):
     async with floor:
         playing = asyncio.create_task(floor.play(until=ended))
         for _ in range(kills):
-            await asyncio.sleep(dice.uniform(0, LONGEST_LIFE_SECONDS))
+            written = partial(has_written, site, site.head() + dice.randint(0, MAX_EVENTS))
+            await asyncio.to_thread(wait_until, written, "the play")
+            await asyncio.sleep(dice.uniform(0, MAX_DELAY_SECONDS))
             assert not playing.done() or playing.result()
             site.kill()
             unanswered = {wager.wager_id for wager in floor.wager_log.unanswered}
@@ -72,21 +75,24 @@ async def killed(site, witness, port, kills):
             assert await floor.wait_for(answered, LIMIT_SECONDS), floor.wager_log.unanswered
             assert_kept(site, witness)
             assert_verified(site)
-            before, head = head, site.head()
-            lives.append(head - before)
         ended.set()
         await playing
         assert await floor.stop(), (floor.wager_log.unanswered, floor.snapshot().tables)
-    return floor, lives
+    return floor
+
+
+def has_written(site, seq):
+    """Return True if the trail has reached this sequence number."""
+    return site.head() >= seq
 
 
 def is_answered(floor, wagers):
-    """Whether none of these wagers lacks its answer."""
+    """Return True if all these wagers are answered."""
     return not wagers & {wager.wager_id for wager in floor.wager_log.unanswered}
 
 
 def assert_verified(site):
-    """What `audit verify` does, beside the daemon that plays on."""
+    """Verify the chains, like `audit verify`, while the daemon serves."""
     database = Database(site.database)
     try:
         found = [verify(database, chain, site.verifier) for chain in ("site", "main")]
@@ -96,17 +102,17 @@ def assert_verified(site):
 
 
 def assert_kept(site, witness):
-    """Every wager that a lamp called accepted is in the trail, once, and its cents are in the pools' ledger."""
-    told = {lamp for topic, lamp in list(witness.all) for lamp in accepted(topic, lamp)}
+    """Check that every wager that a lamp showed as accepted is in the trail once, with its cents in the ledger."""
+    shown = {lamp for topic, lamp in list(witness.all) for lamp in accepted(topic, lamp)}
     booked = [event for event in site.events() if event.type is EventType.WAGER_ACCEPTED]
     times = Counter((event.table, event.data["box"], event.data["wager_id"]) for event in booked)
-    assert not told - times.keys()
+    assert not shown - times.keys()
     assert not [wager for wager, count in times.items() if count > 1]
     assert all(sum(transfer.amount_cents for transfer in event.transfers) == 200 for event in booked)
 
 
 def accepted(topic, lamp):
-    """The wagers of which a lamp says that they were accepted."""
+    """Return the wagers that a lamp message shows as accepted."""
     _, table, _, box, _ = topic.split("/")
     ids = [lamp["wager_id"]] if lamp["lit"] else []
     ids += [lamp["answer"]["wager_id"]] if lamp["answer"] and lamp["answer"]["verdict"] == "accepted" else []

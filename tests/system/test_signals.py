@@ -14,6 +14,7 @@ import pytest
 from tests.support.daemon import REPO
 
 LIMIT_SECONDS = 180
+INTERRUPTED = 130
 IGNORED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 SIGNALS = pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=lambda number: number.name)
 
@@ -32,8 +33,10 @@ def started_with_ignored_signals(*arguments, folder, **environment):
         for number, handler in before.items():
             signal.signal(number, handler)
     with process:
-        yield process
-        process.kill()
+        try:
+            yield process
+        finally:
+            process.kill()
 
 
 def read_until(stream, word):
@@ -62,6 +65,16 @@ def test_the_daemon_ends_cleanly_even_if_signals_were_ignored(mosquitto_port, ne
         _, log = daemon.communicate(timeout=LIMIT_SECONDS)
     assert daemon.returncode == 0
     assert '"stopped"' in log
+
+
+def test_a_sigint_during_the_start_of_the_daemon_is_not_lost(tmp_path):
+    config = tmp_path / "jackpot.toml"
+    os.mkfifo(config)
+    starting = started_with_ignored_signals("jackpot", "serve", folder=tmp_path)
+    with starting as daemon, config.open("w"):  # opening it waits until the daemon reads its configuration
+        daemon.send_signal(signal.SIGINT)
+        _, err = daemon.communicate(timeout=LIMIT_SECONDS)
+    assert (daemon.returncode, err) == (INTERRUPTED, "")
 
 
 @SIGNALS

@@ -6,7 +6,7 @@ import pytest
 
 from jackpot.engine import view_models
 from jackpot.wire import messages
-from tests.support.daemon import Tools
+from tests.support.daemon import Client, Site, Tools
 
 ROYAL = ["As", "Ks", "Qs", "Js", "Ts"]
 FLUSH = ["Kh", "Jh", "4h", "3h", "2h"]
@@ -15,7 +15,7 @@ EVERYTHING = ("tables/#", "jackpots/#")
 
 @pytest.fixture
 def floor(port, new_site, new_client):
-    """A daemon with a client that hears everything it says."""
+    """A daemon, and a client that receives all its messages."""
     site = new_site(port)
     client = new_client(port, site.id, *EVERYTHING)
     site.start()
@@ -33,8 +33,8 @@ def test_a_whole_round_with_a_royal_from_the_first_lamp_to_the_confirmation(floo
     assert client.command("t1", "c2", "close_wagers", round=1) == {
         "command_id": "c2", "ok": True, "lit": [3], "unconfirmed": [],
     }  # fmt: skip
-    told = client.command("t1", "c3", "declare", round=1, box=3, cards=ROYAL)
-    assert (told["hand"], told["qualifies"], told["amount_cents"]) == ("royal_flush", True, 1_000_140)
+    reply = client.command("t1", "c3", "declare", round=1, box=3, cards=ROYAL)
+    assert (reply["hand"], reply["qualifies"], reply["amount_cents"]) == ("royal_flush", True, 1_000_140)
     settled = client.command("t1", "c4", "settle", round=1)
     (payout,) = settled["payouts"]
     assert (payout["box"], payout["amount_cents"], payout["status"]) == (3, 1_000_140, "pending")
@@ -56,7 +56,7 @@ def test_a_whole_round_with_a_royal_from_the_first_lamp_to_the_confirmation(floo
     assert site.verified()
 
 
-def test_after_a_restart_a_correction_tells_of_the_prizes_it_corrects_and_of_no_others(floor):
+def test_after_a_restart_a_correction_publishes_only_the_prizes_it_corrects(floor):
     site, client = floor
 
     def play(number, **hands):
@@ -74,12 +74,12 @@ def test_after_a_restart_a_correction_tells_of_the_prizes_it_corrects_and_of_no_
     site.start()
     lock = site.head()
     site.act("rounds/t1/2/correct", {"hands": {"3": None}, "reason": "a test"})
-    client.wait("jackpots/main/wins", lambda win: win["status"] == "paid" and win["seq"] > lock)  # the last of it
-    told = [win for _, win in client.times("jackpots/main/wins") if win["status"] == "corrected"]
-    assert sorted((win["round"], win["box"]) for win in told) == [(2, 1), (2, 3)]
+    client.wait("jackpots/main/wins", lambda win: win["status"] == "paid" and win["seq"] > lock)  # the last message
+    corrected = [win for _, win in client.times("jackpots/main/wins") if win["status"] == "corrected"]
+    assert sorted((win["round"], win["box"]) for win in corrected) == [(2, 1), (2, 3)]
 
 
-def test_a_repeat_is_answered_again_and_posted_once_and_a_changed_one_is_refused(floor):
+def test_a_repeated_wager_is_answered_again_and_posted_once_and_a_changed_one_is_rejected(floor):
     site, client = floor
     client.command("t1", "c1", "open_round")
     for _ in range(3):
@@ -115,51 +115,49 @@ def test_a_repeat_is_answered_again_and_posted_once_and_a_changed_one_is_refused
         (b'{"wager_id":"w1","round":1,"amount_cents":200,"ante":true,"x":"' + b"y" * 70_000 + b'"}', None),
     ],
 )
-def test_what_cannot_be_read_is_answered_malformed_and_the_stream_goes_on(one_floor, payload, wager_id):
-    _, client = one_floor
+def test_malformed_wagers_are_answered_malformed_and_the_next_is_answered(shared_floor, payload, wager_id):
+    _, client = shared_floor
     client.skip()
-    client.say("tables/t1/pads/5/wager", payload)
+    client.publish("tables/t1/pads/5/wager", payload)
     lamp = client.wait("tables/t1/pads/5/lamp")
     assert lamp["answer"] == {"wager_id": wager_id, "verdict": "rejected", "reason": "malformed"}
     assert client.wager("t1", 5, "fine", 99)["answer"]["verdict"] == "rejected"
 
 
 @pytest.fixture(scope="module")
-def one_floor(mosquitto_port, tmp_path_factory):
-    from tests.support.daemon import Client, Site
-
+def shared_floor(mosquitto_port, tmp_path_factory):
     site = Site(tmp_path_factory.mktemp("one"), f"mqtt://127.0.0.1:{mosquitto_port}")
     client = Client(mosquitto_port, site.id, *EVERYTHING)
     site.start()
-    client.wait("jackpots/main/meter")  # behind every lamp that is told at the start
+    client.wait("jackpots/main/meter")  # published after all lamp messages of the start
     yield site, client
     client.close()
     site.kill()
 
 
-def test_malformed_commands_are_answered_where_an_id_can_be_read_and_counted_where_not(one_floor):
-    site, client = one_floor
+def test_malformed_commands_are_answered_if_they_have_an_id_and_counted_if_not(shared_floor):
+    site, client = shared_floor
     for body in ({"type": "nonsense"}, {"type": "settle"}, {"type": "declare", "round": 1, "box": 1, "cards": "As"}):
-        client.say("tables/t2/dealer/command", {"command_id": "bad", **body})
+        client.publish("tables/t2/dealer/command", {"command_id": "bad", **body})
         reply = client.wait("tables/t2/dealer/reply")
         assert (reply["command_id"], reply["ok"], reply["error"]) == ("bad", False, "malformed")
         assert reply["message"]
     before = site.metric("jackpot_malformed_messages_total")
     client.skip()
-    client.say("tables/t2/dealer/command", {"type": "open_round"})
+    client.publish("tables/t2/dealer/command", {"type": "open_round"})
     assert client.command("t2", "good", "open_round")["ok"]
     assert site.metric("jackpot_malformed_messages_total") == before + 1
 
 
-def test_a_command_is_carried_out_once_whatever_is_repeated(one_floor):
-    _, client = one_floor
+def test_a_repeated_command_is_executed_once(shared_floor):
+    _, client = shared_floor
     first = client.command("t3", "same", "open_round")
     assert first == client.command("t3", "same", "open_round") == {"command_id": "same", "ok": True, "round": 1}
     assert client.command("t3", "same", "report_malfunction", equipment="x", note="y")["error"] == "command_id_reused"
 
 
-def test_everything_that_is_published_is_as_the_models_say(one_floor):
-    _, client = one_floor
+def test_every_published_message_fits_its_model(shared_floor):
+    _, client = shared_floor
     client.command("t1", "m1", "open_round")
     client.wager("t1", 1, "m1", 1)
     client.command("t1", "m2", "void_round", round=1, reason="a test")
@@ -177,12 +175,12 @@ def test_everything_that_is_published_is_as_the_models_say(one_floor):
         kind = topic.rsplit("/", 1)[1]
         if kind in models and body is not None:
             seen.add(kind)
-            told = models[kind].model_validate(body)
-            assert kind == "reply" or set(body) == set(type(told).model_fields)
+            message = models[kind].model_validate(body)
+            assert kind == "reply" or set(body) == set(type(message).model_fields)
     assert seen >= {"lamp", "state", "meter", "controller", "reply"}
 
 
-def test_voided_wagers_go_back_and_the_void_is_told_for_ever(floor):
+def test_voided_wagers_are_returned_and_repeats_are_answered_returned(floor):
     site, client = floor
     client.command("t1", "c1", "open_round")
     client.wager("t1", 1, "w1", 1)
@@ -202,7 +200,7 @@ def test_voided_wagers_go_back_and_the_void_is_told_for_ever(floor):
     assert site.verified()
 
 
-def test_after_a_restart_the_epoch_is_higher_and_all_retained_state_is_there(floor, port, new_client):
+def test_after_a_restart_the_epoch_is_higher_and_all_state_is_retained(floor, port, new_client):
     site, client = floor
     client.command("t1", "c1", "open_round")
     client.wager("t1", 1, "w1", 1)
@@ -222,14 +220,14 @@ def test_after_a_restart_the_epoch_is_higher_and_all_retained_state_is_there(flo
     assert client.wager("t1", 1, "w1", 1)["answer"]["verdict"] == "accepted"
 
 
-def test_wagers_sent_while_the_controller_is_away_are_answered_when_it_is_back(floor):
+def test_wagers_sent_while_the_controller_is_down_are_answered_when_it_is_back(floor):
     site, client = floor
     client.command("t1", "c1", "open_round")
     site.kill()
     client.skip()
     for box in range(1, 8):
         body = {"wager_id": f"w{box}", "round": 1, "amount_cents": 200, "ante": True}
-        client.say(f"tables/t1/pads/{box}/wager", body)
+        client.publish(f"tables/t1/pads/{box}/wager", body)
     site.start()
     for box in range(1, 8):
         assert client.lamp("t1", box, f"w{box}")["answer"]["verdict"] == "accepted"
@@ -237,18 +235,18 @@ def test_wagers_sent_while_the_controller_is_away_are_answered_when_it_is_back(f
     assert site.answer("rounds")[0]["wagers"] == 7
 
 
-def test_whatever_waits_at_the_broker_is_answered_when_the_controller_is_back(floor):
+def test_all_messages_queued_at_the_broker_are_answered_when_the_controller_is_back(floor):
     site, client = floor
     client.command("t1", "c1", "open_round")
     client.wager("t1", 1, "w1", 1)
     site.kill()
     client.skip()
     for box in range(1, 8):
-        client.say(f"tables/t1/pads/{box}/wager", {"wager_id": f"malformed-{box}", "round": "1"})
-    client.say("tables/t1/pads/1/wager", {"wager_id": "w1", "round": 1, "amount_cents": 200, "ante": True})
-    client.say("tables/t1/pads/99/wager", {"wager_id": "w99", "round": 1, "amount_cents": 200, "ante": True})
-    client.say("tables/t1/dealer/command", {"command_id": "c2", "type": "deal_again"})
-    client.say("tables/t1/dealer/command", {"command_id": "c1", "type": "open_round"})
+        client.publish(f"tables/t1/pads/{box}/wager", {"wager_id": f"malformed-{box}", "round": "1"})
+    client.publish("tables/t1/pads/1/wager", {"wager_id": "w1", "round": 1, "amount_cents": 200, "ante": True})
+    client.publish("tables/t1/pads/99/wager", {"wager_id": "w99", "round": 1, "amount_cents": 200, "ante": True})
+    client.publish("tables/t1/dealer/command", {"command_id": "c2", "type": "deal_again"})
+    client.publish("tables/t1/dealer/command", {"command_id": "c1", "type": "open_round"})
     site.start()
     for box in range(1, 8):
         assert client.lamp("t1", box, f"malformed-{box}")["answer"]["reason"] == "malformed"
@@ -258,20 +256,20 @@ def test_whatever_waits_at_the_broker_is_answered_when_the_controller_is_back(fl
     assert (replies["c2"]["error"], replies["c1"]["ok"]) == ("malformed", True)
 
 
-def test_a_box_that_is_no_plain_number_is_not_answered(one_floor):
-    _, client = one_floor
+def test_a_box_that_is_not_a_plain_number_is_not_answered(shared_floor):
+    _, client = shared_floor
     body = {"wager_id": "odd", "round": 1, "amount_cents": 200, "ante": True}
     for box in ("03", "1e1", "-1", "x", "٣"):
-        client.say(f"tables/t1/pads/{box}/wager", body)
+        client.publish(f"tables/t1/pads/{box}/wager", body)
     big = "9" * 30
-    client.say(f"tables/t1/pads/{big}/wager", body)
+    client.publish(f"tables/t1/pads/{big}/wager", body)
     assert client.lamp("t1", big, "odd")["answer"]["reason"] == "unknown_box"
     odd = [topic for topic, lamp in client.all if lamp and topic.endswith("/lamp") and lamp["answer"]]
     assert not [topic for topic in odd if topic.split("/")[3] in ("03", "1e1", "-1", "x", "٣")]
 
 
 @pytest.mark.parametrize("restarted", [False, True])
-def test_nothing_is_retained_of_a_table_that_was_removed(floor, port, new_client, restarted):
+def test_the_retained_messages_of_a_removed_table_are_cleared(floor, port, new_client, restarted):
     site, client = floor
     client.command("t3", "c1", "open_round")
     for box in (2, 99):
@@ -282,13 +280,13 @@ def test_nothing_is_retained_of_a_table_that_was_removed(floor, port, new_client
     client.command("t3", "c2", "void_round", round=1, reason="the table is moved")
     assert site.act("tables/t3/unlink", {"reason": "moved"})[0] == 200
     client.wait("tables/t2/state")
-    assert client.wager("t2", 1, "w1", 1)["answer"]  # what was cleared before this was cleared
+    assert client.wager("t2", 1, "w1", 1)["answer"]  # messages cleared before this one are cleared now
     late = new_client(port, site.id, "tables/t3/#", "jackpots/main/#")
     late.wait("jackpots/main/controller")
     assert [(topic, body) for topic, body in late.all if topic.startswith("tables/t3/")] == []
 
 
-def test_what_a_stopped_controller_leaves_behind_is_the_newest_of_all(floor, port, new_client):
+def test_a_stopped_controller_leaves_the_newest_state_retained(floor, port, new_client):
     site, client = floor
     client.command("t1", "c1", "open_round")
     lit = list(range(1, 8))
@@ -301,22 +299,22 @@ def test_what_a_stopped_controller_leaves_behind_is_the_newest_of_all(floor, por
     assert meter["amount_cents"] == 1_000_000 + 7 * 140
 
 
-def test_an_approved_configuration_is_in_the_state_of_every_table(floor):
+def test_an_approved_configuration_is_published_in_the_state_of_every_table(floor):
     site, client = floor
     client.command("t1", "c1", "open_round")
     proposed = site.act("configs", {"wager_cents": 500, "reason": "season"})[1]["proposal"]
     assert site.act(f"configs/main/{proposed}/approve", token=1)[0] == 200
     assert client.wait("tables/t2/state", lambda s: s["wager_cents"] == 500)["phase"] == "idle"
-    assert client.last("tables/t1/state")["wager_cents"] == 200  # its round is played as it was opened
+    assert client.last("tables/t1/state")["wager_cents"] == 200  # its round keeps the configuration it was opened with
 
 
-def test_an_epoch_that_is_none_harms_nobody(floor):
+def test_an_invalid_epoch_at_the_broker_is_overwritten(floor):
     site, client = floor
     epoch = client.wait("jackpots/main/controller", lambda c: c["state"] == "online")["epoch"]
-    client.say("jackpots/main/controller", {"state": "online", "epoch": 2**70}, retain=True)
+    client.publish("jackpots/main/controller", {"state": "online", "epoch": 2**70}, retain=True)
     client.wait("jackpots/main/controller", lambda c: c["epoch"] == 2**70)
     client.wait("jackpots/main/controller", lambda c: c == {"state": "online", "epoch": epoch})
-    client.say("jackpots/main/controller", {"state": "online", "epoch": 2**53 - 1}, retain=True)
+    client.publish("jackpots/main/controller", {"state": "online", "epoch": 2**53 - 1}, retain=True)
     client.wait("jackpots/main/controller", lambda c: c == {"state": "online", "epoch": 2**53})
     assert client.command("t1", "c1", "open_round")["ok"]
     assert client.wager("t1", 1, "w1", 1)["lit"]
@@ -324,7 +322,7 @@ def test_an_epoch_that_is_none_harms_nobody(floor):
     assert site.verified()
 
 
-def test_a_reason_longer_than_a_payload_is_told_in_brief_and_kept_whole(floor):
+def test_a_reason_too_long_for_a_payload_is_shortened_and_stored_whole(floor):
     site, client = floor
     client.command("t1", "c1", "open_round")
     client.wager("t1", 1, "w1", 1)
@@ -340,49 +338,49 @@ def test_a_reason_longer_than_a_payload_is_told_in_brief_and_kept_whole(floor):
     assert [event.data["reason"] for event in site.events()[-2:]] == list(reasons.values())
 
 
-def test_a_command_is_answered_however_long_its_fields_are(floor):
+def test_a_command_with_very_long_fields_is_answered(floor):
     _, client = floor
     unknown = "9" * 3_900
-    client.say("tables/t1/dealer/command", f'{{"command_id":"c1","type":"settle","round":{unknown}}}')
+    client.publish("tables/t1/dealer/command", f'{{"command_id":"c1","type":"settle","round":{unknown}}}')
     refused = client.wait("tables/t1/dealer/reply", lambda reply: reply["command_id"] == "c1")
     assert (refused["error"], refused["message"]) == ("wrong_round", "table t1 has not played a round yet")
     assert client.command("t1", "c2", "open_round")["ok"]
-    client.say("tables/t1/dealer/command", f'{{"command_id":"c3","type":"settle","round":{unknown}}}')
+    client.publish("tables/t1/dealer/command", f'{{"command_id":"c3","type":"settle","round":{unknown}}}')
     refused = client.wait("tables/t1/dealer/reply", lambda reply: reply["command_id"] == "c3")
     assert (refused["error"], refused["message"][-1]) == ("wrong_round", "…")
     assert len(json.dumps(refused, ensure_ascii=False).encode()) <= 4_096
     too_long = {"command_id": "c4", "type": "settle", "round": 1, "x": "y" * 4_100}
-    client.say("tables/t1/dealer/command", too_long)
+    client.publish("tables/t1/dealer/command", too_long)
     refused = client.wait("tables/t1/dealer/reply", lambda reply: reply["command_id"] == "c4")
     assert (refused["error"], refused["ok"]) == ("malformed", False)
 
 
-def test_a_killed_controller_is_announced_by_its_will_and_a_late_will_is_contradicted(floor):
+def test_the_will_of_a_killed_controller_is_published_and_a_late_will_is_overwritten(floor):
     site, client = floor
     epoch = client.wait("jackpots/main/controller", lambda c: c["state"] == "online")["epoch"]
     site.kill()
     assert client.wait("jackpots/main/controller", lambda c: c["state"] == "offline")["epoch"] == epoch
     site.start()
     client.wait("jackpots/main/controller", lambda c: c == {"state": "online", "epoch": epoch + 1})
-    client.say("jackpots/main/controller", {"state": "offline", "epoch": epoch}, retain=True)
+    client.publish("jackpots/main/controller", {"state": "offline", "epoch": epoch}, retain=True)
     client.wait("jackpots/main/controller", lambda c: c["state"] == "offline")
     assert client.wait("jackpots/main/controller", lambda c: c["state"] == "online")["epoch"] == epoch + 1
 
 
-def test_an_epoch_that_the_broker_remembers_is_exceeded(floor):
+def test_the_new_epoch_exceeds_the_one_retained_at_the_broker(floor):
     site, client = floor
     site.stop()
-    client.say("jackpots/main/controller", {"state": "offline", "epoch": 40}, retain=True)
+    client.publish("jackpots/main/controller", {"state": "offline", "epoch": 40}, retain=True)
     client.skip()
     site.start()
     assert client.wait("jackpots/main/controller", lambda c: c["state"] == "online")["epoch"] == 41
-    client.say("jackpots/main/controller", {"state": "online", "epoch": 60}, retain=True)
+    client.publish("jackpots/main/controller", {"state": "online", "epoch": 60}, retain=True)
     assert client.wait("jackpots/main/meter", lambda m: m["epoch"] > 41)["epoch"] == 61
     assert client.command("t1", "c1", "open_round")["ok"]
 
 
-def test_mosquittos_own_tools_can_play(port, new_site):
-    """Rounds with several winners, a void, a malfunction and a restart, with mosquitto_pub and mosquitto_sub alone."""
+def test_the_tools_of_mosquitto_can_play(port, new_site):
+    """Rounds with several winners, a void, a malfunction and a restart, with mosquitto_pub and mosquitto_sub only."""
     site = new_site(port)
     tools = Tools(port, site.id, *EVERYTHING)
     site.start()
@@ -414,5 +412,5 @@ def play_by_hand(site, tools):
     report = tools.command("t2", "c1", "report_malfunction", equipment="shoe", note="jammed")
     assert report["ok"]
     assert tools.wait("tables/t2/state", lambda s: s["suspended"])["suspended"] == "dealer_report"
-    assert site.act("tables/t2/resume", {"note": "mended"}) == (200, {})
+    assert site.act("tables/t2/resume", {"note": "repaired"}) == (200, {})
     assert tools.wait("tables/t2/state", lambda s: not s["suspended"])["phase"] == "idle"

@@ -98,9 +98,9 @@ def test_the_key_of_a_refused_act_can_be_used_again(api):
 
 def test_values_that_the_controller_adds_to_an_act_do_not_change_its_identity(api):
     number, key = api.open("t1", 3), unique("k")
-    api.floor.say("tables/t1/pads/3/shown", {"round": number, "wager_id": None, "lit": False}, retain=True)
+    api.floor.publish("tables/t1/pads/3/shown", {"round": number, "wager_id": None, "lit": False}, retain=True)
     closed = api.post(f"/rounds/t1/{number}/close", role="supervisor", key=key)
-    api.floor.say("tables/t1/pads/3/shown", {"round": number, "wager_id": None, "lit": True}, retain=True)
+    api.floor.publish("tables/t1/pads/3/shown", {"round": number, "wager_id": None, "lit": True}, retain=True)
     assert api.post(f"/rounds/t1/{number}/close", role="supervisor", key=key) == closed
     body, other = {"box": 3, "cards": FLUSH}, unique("k")
     declared = api.post(f"/rounds/t1/{number}/declare", body, "supervisor", other)

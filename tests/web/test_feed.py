@@ -199,7 +199,7 @@ def test_the_meter_is_unavailable_while_the_store_fails(mosquitto_port, new_site
         listener = listen(site)
         listener.wait("meter", lambda m: m["unavailable"] is None)
         server.stop()
-        client.say("tables/t1/pads/2/wager", {"wager_id": "w2", "round": 1, "amount_cents": 200, "ante": True})
+        client.publish("tables/t1/pads/2/wager", {"wager_id": "w2", "round": 1, "amount_cents": 200, "ante": True})
         assert listener.wait("meter", lambda m: m["unavailable"]).body["unavailable"] == "store"
         server.start()
         assert listener.wait("meter", lambda m: m["unavailable"] != "store").body["unavailable"] == "suspended"

@@ -213,12 +213,12 @@ def test_clauses_are_found_by_their_words_and_by_who_handles_them(console_site, 
 
 def test_devices_show_an_offline_pad_and_compare_displays_with_the_meter(console_site, page):
     for device, state in (("pads/1", "online"), ("pads/2", "offline"), ("dealer", "online")):
-        console_site.client.say(f"tables/t1/{device}/status", {"state": state}, retain=True)
+        console_site.client.publish(f"tables/t1/{device}/status", {"state": state}, retain=True)
     meter = console_site.client.last("jackpots/main/meter")
     shown_meter = {key: meter[key] for key in ("amount_cents", "epoch", "seq")}
     for name, wrong in (("east", 0), ("west", 5)):
-        console_site.client.say(f"displays/{name}/status", {"state": "online"}, retain=True)
-        console_site.client.say(
+        console_site.client.publish(f"displays/{name}/status", {"state": "online"}, retain=True)
+        console_site.client.publish(
             f"displays/{name}/shown",
             {**shown_meter, "jackpot": "main", "amount_cents": shown_meter["amount_cents"] + wrong},
         )
@@ -237,7 +237,7 @@ def test_devices_show_an_offline_pad_and_compare_displays_with_the_meter(console
 
 def test_an_unreadable_message_is_shown_as_it_was_received(console_site, page):
     evil = '<script>document.title = "taken"</script>'
-    console_site.client.say("tables/t2/pads/3/wager", evil)
+    console_site.client.publish("tables/t2/pads/3/wager", evil)
     wait_until(lambda: evil in str(console_site.api("quarantine")[1]), "the quarantine")
     page.goto(f"{console_site.address}/devices")
     row = page.locator("tr.quarantined").filter(has_text="tables/t2/pads/3/wager")

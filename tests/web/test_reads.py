@@ -30,10 +30,10 @@ def played(api):
     }
     proposal = api.post("/adjustments", body)["proposal"]
     api.post(f"/adjustments/main/{proposal}/approve", role="second")
-    api.floor.say("tables/t1/pads/3/status", {"state": "online"}, retain=True)
-    api.floor.say("tables/t1/dealer/status", {"state": "online"}, retain=True)
-    api.floor.say("displays/d1/status", {"state": "online"}, retain=True)
-    api.floor.say("tables/t1/pads/6/wager", b"\xff no JSON")
+    api.floor.publish("tables/t1/pads/3/status", {"state": "online"}, retain=True)
+    api.floor.publish("tables/t1/dealer/status", {"state": "online"}, retain=True)
+    api.floor.publish("displays/d1/status", {"state": "online"}, retain=True)
+    api.floor.publish("tables/t1/pads/6/wager", b"\xff no JSON")
     api.floor.wait("tables/t1/pads/6/lamp", lambda lamp: lamp["answer"])
     api.open("t3", 1, 2)
     api.pending = pending

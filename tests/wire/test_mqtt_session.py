@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import selectors
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from functools import partial
 from itertools import pairwise
+from types import SimpleNamespace
 from typing import Any
 
 import aiomqtt
@@ -15,6 +17,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from jackpot.wire import mqtt_session
 from jackpot.wire.mqtt_session import FIRST_WAIT_SECONDS, Address, MqttSession
 from jackpot.wire.mqtt_transport import ReceivedMessage
 
@@ -263,14 +266,21 @@ def test_a_session_that_is_cancelled_while_it_connects_ends() -> None:
     asyncio.run(run())
 
 
-def test_a_session_that_is_disconnected_at_once_waits_longer_each_time() -> None:
-    async def run() -> list[float]:
-        came: list[float] = []
+def test_a_session_that_is_disconnected_at_once_waits_longer_each_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    waits: list[float] = []
+
+    async def record(seconds: float) -> None:
+        waits.append(seconds)
+        await asyncio.sleep(0)
+
+    monkeypatch.setattr(mqtt_session, "asyncio", SimpleNamespace(**{**vars(asyncio), "sleep": record}))
+    monkeypatch.setattr(mqtt_session, "STEADY_SECONDS", math.inf)  # however long this machine takes to connect
+
+    async def run() -> None:
         writers: list[asyncio.StreamWriter] = []
 
         async def accept(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
             writers.append(writer)
-            came.append(asyncio.get_running_loop().time())
             broker = Broker(reader, writer)
             await broker.packet()
             await broker.say(CONNACK[4])
@@ -279,15 +289,15 @@ def test_a_session_that_is_disconnected_at_once_waits_longer_each_time() -> None
         server = await asyncio.start_server(accept, "127.0.0.1", 0)
         address = Address("127.0.0.1", server.sockets[0].getsockname()[1])
         running = asyncio.create_task(MqttSession(address, "tested", on_message=print, on_connect=nothing).run())
-        await until(lambda: len(came) > 4)
+        await until(lambda: len(waits) > 4)
         running.cancel()
         await asyncio.gather(running, return_exceptions=True)
         server.close()
         await _closed(writers)
-        return came
 
-    waits = [later - sooner for sooner, later in pairwise(asyncio.run(run()))]
-    assert all(wait >= FIRST_WAIT_SECONDS * 2**n / 2 for n, wait in enumerate(waits)), waits
+    asyncio.run(run())
+    longest = [FIRST_WAIT_SECONDS * 2**n for n in range(5)]
+    assert all(limit / 2 <= wait <= limit for wait, limit in zip(waits, longest, strict=False)), waits
 
 
 @pytest.mark.parametrize("nonsense", [b"\x30\xff\xff\xff\xff\x01", b"\x32\x02\0\x09", b"\xf0\0"])

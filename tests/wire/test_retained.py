@@ -24,7 +24,7 @@ def left(topics, mosquitto_port, new_client):
     client = new_client(mosquitto_port, topics.site)
 
     def publish(topic, body):
-        client.say(topic.removeprefix(f"{topics.root}/"), body, retain=True)
+        client.publish(topic.removeprefix(f"{topics.root}/"), body, retain=True)
 
     return publish
 

@@ -1,4 +1,4 @@
-"""What could not be said, read or written at its moment, and is said, read or answered later."""
+"""Messages that could not be published, read or committed at once are published, read or answered later."""
 
 import asyncio
 import os
@@ -51,8 +51,8 @@ EVERYTHING = ("tables/#", "jackpots/#")
 
 
 @contextmanager
-def opened(folder):
-    """A jackpot's journal in a database of its own, with one table of twenty boxes."""
+def open_journal(folder):
+    """Open a jackpot's journal in a new database, with one table of twenty boxes."""
     database = Database(f"sqlite:///{folder / 'store.db'}")
     schema.migrate(database)
     try:
@@ -71,8 +71,8 @@ def server():
 
 
 @pytest.fixture
-def restarted(tmp_path):
-    """A broker of one's own, and how to kill it and start it anew on the same port."""
+def own_broker(tmp_path):
+    """The port of a broker of this test, and functions that kill it and start it again on the same port."""
     running = [mosquitto(tmp_path)]
     port = running[0].__enter__()
 
@@ -89,8 +89,8 @@ def restarted(tmp_path):
 
 
 @contextmanager
-def stopped(site):
-    """A daemon stands still, so that somebody listens before it is back."""
+def paused(site):
+    """Stop the daemon's process for this context, so that a client can subscribe before it continues."""
     site.process.send_signal(signal.SIGSTOP)
     try:
         yield
@@ -98,8 +98,8 @@ def stopped(site):
         site.process.send_signal(signal.SIGCONT)
 
 
-def test_a_prize_that_was_paid_while_the_broker_was_away_is_told_when_it_is_back(restarted, new_site, new_client):
-    port, kill, start = restarted
+def test_a_prize_paid_while_the_broker_is_away_is_published_when_it_is_back(own_broker, new_site, new_client):
+    port, kill, start = own_broker
     site = new_site(port)
     client = new_client(port, site.id, *EVERYTHING)
     site.start()
@@ -108,17 +108,18 @@ def test_a_prize_that_was_paid_while_the_broker_was_away_is_told_when_it_is_back
     kill()
     wait_until(lambda: site.metric("jackpot_broker_connected") == 0, "the loss of the broker")
     assert site.act("rounds/t1/1/confirm")[0] == 200
-    with stopped(site):
+    with paused(site):
         start()
         later = new_client(port, site.id, *EVERYTHING)
-    paid = later.wait("jackpots/main/wins", lambda win: win["status"] == "paid")  # it may say again that it was pending
+    # The pending win may be published again first.
+    paid = later.wait("jackpots/main/wins", lambda win: win["status"] == "paid")
     assert (pending["status"], paid["win_id"]) == ("pending", pending["win_id"])
     assert paid["amount_cents"] == pending["amount_cents"]
 
 
-def test_a_prize_that_was_lost_on_its_way_to_the_broker_is_told_when_it_is_back(restarted, new_site, new_client):
-    """It was written to a socket of which the broker never read it."""
-    port, kill, start = restarted
+def test_a_prize_lost_on_the_way_to_the_broker_is_published_when_it_is_back(own_broker, new_site, new_client):
+    """The broker never read it from its socket."""
+    port, kill, start = own_broker
     site = new_site(port)
     client = new_client(port, site.id, *EVERYTHING)
     site.start()
@@ -130,7 +131,7 @@ def test_a_prize_that_was_lost_on_its_way_to_the_broker_is_told_when_it_is_back(
     assert site.act("rounds/t1/1/settle")[0] == 200
     kill()
     wait_until(lambda: site.metric("jackpot_broker_connected") == 0, "the loss of the broker")
-    with stopped(site):
+    with paused(site):
         start()
         later = new_client(port, site.id, *EVERYTHING)
     win = later.wait("jackpots/main/wins")
@@ -145,11 +146,11 @@ LATE = {
 
 
 @pytest.mark.parametrize("act", LATE)
-def test_what_became_of_a_prize_is_told_although_whoever_decided_it_ended_at_once(
+def test_the_result_of_a_prize_is_published_by_the_next_controller_if_the_first_ended(
     tmp_path, mosquitto_port, new_client, act
 ):
-    """The prize is minutes old, as it is wherever a supervisor has looked at it."""
-    decided, told = LATE[act]
+    """The prize is minutes old, as after the decision of a supervisor."""
+    decided, expected = LATE[act]
     site, earlier = f"casino-{uuid4().hex[:8]}", in_seconds(-300)
     played = [
         OpenRound(earlier, DEALER, "t1"), PlaceWager(earlier, PAD, "t1", 3, "w3", 1, 200, ante=True),
@@ -158,27 +159,25 @@ def test_what_became_of_a_prize_is_told_although_whoever_decided_it_ended_at_onc
     ]  # fmt: skip
 
     async def run(journal):
-        heard = await asyncio.to_thread(new_client, mosquitto_port, site, *EVERYTHING)
+        client = await asyncio.to_thread(new_client, mosquitto_port, site, *EVERYTHING)
         service = JackpotService(journal, lambda: None)
         adapter = JackpotAdapter(Address("127.0.0.1", mosquitto_port), Topics(site), service)
         serving = asyncio.create_task(adapter.run())
-        wins = [await asyncio.to_thread(heard.wait, "jackpots/main/wins") for _ in told]
+        wins = [await asyncio.to_thread(client.wait, "jackpots/main/wins") for _ in expected]
         serving.cancel()
         await asyncio.wait((serving,))
-        assert sorted(win["status"] for win in wins) == told
+        assert sorted(win["status"] for win in wins) == expected
         assert {(win["table"], win["round"], win["box"]) for win in wins} == {("t1", 1, 3)}
-        assert [body for topic, body in heard.all if topic == "jackpots/main/wins"] == wins
+        assert [body for topic, body in client.all if topic == "jackpots/main/wins"] == wins
 
-    with opened(tmp_path) as journal:
+    with open_journal(tmp_path) as journal:
         answers = journal.execute([*played, decided])
         assert all(isinstance(answer, Decision) for answer in answers), answers
         asyncio.run(run(journal))
 
 
-def test_a_command_that_the_database_refuses_is_answered_set_aside_and_changes_nothing(
-    mosquitto_port, new_site, new_client
-):
-    """A row that stands where its own should go, as only somebody at the database can put it there."""
+def test_a_command_that_the_database_refuses_is_answered_and_changes_nothing(mosquitto_port, new_site, new_client):
+    """A row with the key of the new one, inserted directly into the database."""
     site = new_site(mosquitto_port)
     client = new_client(mosquitto_port, site.id, *EVERYTHING)
     site.start()
@@ -195,11 +194,11 @@ def test_a_command_that_the_database_refuses_is_answered_set_aside_and_changes_n
     assert site.verified()
 
 
-def test_a_controller_that_lost_its_broker_and_cannot_read_its_lease_waits_before_it_speaks_again(
-    server, restarted, new_site, new_client
+def test_a_controller_that_cannot_read_its_lease_does_not_reconnect_to_the_broker(
+    server, own_broker, new_site, new_client
 ):
-    """Another may have taken over meanwhile: who cannot know does not contradict it."""
-    port, kill, start = restarted
+    """Another controller may have taken over in the meantime and must not be contradicted."""
+    port, kill, start = own_broker
     site = new_site(port, database=server.url)
     site.start()
     server.stop()
@@ -214,10 +213,10 @@ def test_a_controller_that_lost_its_broker_and_cannot_read_its_lease_waits_befor
     assert client.command("t1", "c1", "open_round")["ok"]
 
 
-def test_wagers_for_which_there_was_no_room_are_brought_again_and_answered_once(
+def test_wagers_beyond_the_queue_limit_are_delivered_again_and_answered_once(
     tmp_path, mosquitto_port, new_client, monkeypatch
 ):
-    """The store stands still while more comes than may wait; what is left with the broker is asked for later."""
+    """The store blocks while more wagers arrive than may wait; the broker delivers the rest again later."""
     monkeypatch.setattr(writer, "MAX_WAITING", 3)
     site = f"casino-{uuid4().hex[:8]}"
     untaken = metrics.UNTAKEN.labels("main")._value
@@ -229,20 +228,20 @@ def test_wagers_for_which_there_was_no_room_are_brought_again_and_answered_once(
         serving = asyncio.create_task(adapter.run())
         await service.listening.wait()
         client = await asyncio.to_thread(new_client, mosquitto_port, site, *EVERYTHING)
-        go_on, commit = Event(), journal.commit
-        monkeypatch.setattr(journal, "commit", lambda staged: go_on.wait() and commit(staged))
+        proceed, commit = Event(), journal.commit
+        monkeypatch.setattr(journal, "commit", lambda staged: proceed.wait() and commit(staged))
         for box in range(1, 21):
             body = {"wager_id": f"w{box}", "round": 1, "amount_cents": 200, "ante": True}
-            await asyncio.to_thread(client.say, f"tables/t1/pads/{box}/wager", body)
-        await asyncio.to_thread(wait_until, lambda: untaken.get() > before, "a wager without room")
-        go_on.set()
+            await asyncio.to_thread(client.publish, f"tables/t1/pads/{box}/wager", body)
+        await asyncio.to_thread(wait_until, lambda: untaken.get() > before, "a wager beyond the limit")
+        proceed.set()
         for box in range(1, 21):
             answer = (await asyncio.to_thread(client.lamp, "t1", box, f"w{box}"))["answer"]
             assert answer["verdict"] == "accepted"
         serving.cancel()
         await asyncio.wait((serving,))
 
-    with opened(tmp_path) as journal:
+    with open_journal(tmp_path) as journal:
         journal.execute([OpenRound(AT, DEALER, "t1")])
         asyncio.run(run(journal))
         assert journal.jackpot.tables["t1"].round.lit == list(range(1, 21))

@@ -1,4 +1,4 @@
-"""Errors that are for people: a sentence and an exit code; everything else is a fault of the program."""
+"""Expected errors have a sentence and an exit code; all others are faults of the program."""
 
 import pytest
 
@@ -9,9 +9,9 @@ from jackpot.wire.embedded_broker import BrokerError
 
 
 @pytest.mark.parametrize("kind", [FloorError, BooksError, BrokerError])
-def test_what_a_demonstration_may_end_with_is_a_sentence(kind):
+def test_expected_errors_of_the_demonstration_are_one_sentence(kind):
     assert sentence_of(kind("the broker cannot be reached")) == ("the broker cannot be reached", 1)
 
 
-def test_a_fault_of_the_program_is_not_hidden():
+def test_a_fault_of_the_program_has_no_sentence():
     assert sentence_of(KeyError("seq")) is None

@@ -1,8 +1,8 @@
-"""Wager to lamp while the trail is verified, beside the same without: python bench/watch.py [--turns 5]
+"""The time from wager to lamp with and without verification of the trail: python bench/verification.py [--turns 5]
 
 A daemon on SQLite, with a trail of some ten thousand events, takes 200 wagers a second from the load generator of
-bench/wire.py. In every other turn the process that verifies (jackpot/watch/beside.py) verifies all of it, again and
-again.
+bench/wire.py. In every other turn the verification process (jackpot/verification/verifier_process.py) verifies all of
+it repeatedly.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from rich.table import Table
 from wire import Controller, Load, Timing, mosquitto
 
 from jackpot.store.signed_notes import Signer
-from jackpot.verification.verifier_process import Order
+from jackpot.verification.verifier_process import VerificationRequest
 
 HERE = Path(__file__).parent
 FILL, PER_SECOND, SECONDS = 10, 200, 8
@@ -33,20 +33,22 @@ FILL, PER_SECOND, SECONDS = 10, 200, 8
 
 @contextmanager
 def verifying(folder: Path) -> Iterator[None]:
-    """The process beside the daemon, started again for everything whenever it is done."""
+    """Run the verification process repeatedly, each time for the whole trail."""
     key = Signer.of((folder / "jackpot.key").read_text().strip()).verifier
-    order = json.dumps(Order(f"sqlite:///{folder}/jackpot.db", str(key), 0.0)._asdict()).encode() + b"\n"
+    request = (
+        json.dumps(VerificationRequest(f"sqlite:///{folder}/jackpot.db", str(key), 0.0)._asdict()).encode() + b"\n"
+    )
     ended = threading.Event()
-    again = threading.Thread(target=_again, args=(order, ended))
-    again.start()
+    thread = threading.Thread(target=_verify_repeatedly, args=(request, ended))
+    thread.start()
     try:
         yield
     finally:
         ended.set()
-        again.join()
+        thread.join()
 
 
-def _again(order: bytes, ended: threading.Event) -> None:
+def _verify_repeatedly(request: bytes, ended: threading.Event) -> None:
     environment = {**os.environ, "PYTHONPATH": str(HERE.parent)}
     while not ended.is_set():
         with subprocess.Popen(
@@ -54,8 +56,8 @@ def _again(order: bytes, ended: threading.Event) -> None:
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment,
         ) as process:  # fmt: skip
             if process.stdin is None or process.stdout is None:
-                raise RuntimeError("both are pipes")
-            process.stdin.write(order)
+                raise RuntimeError("the process has no pipes")
+            process.stdin.write(request)
             process.stdin.flush()
             for line in process.stdout:
                 if json.loads(line)["verified"]["problem"]:
@@ -63,15 +65,15 @@ def _again(order: bytes, ended: threading.Event) -> None:
 
 
 async def race(port: int, folder: Path, turns: int) -> dict[bool, list[Timing]]:
-    """Timings without and with verification, in turns."""
+    """Return the timings without and with verification, measured in turns."""
     load = Load(port, plays=True)
     await load.connect()
     for _ in range(FILL):
         await load.throughput()
     found: dict[bool, list[Timing]] = {False: [], True: []}
     for _ in range(turns):
-        for watched, timings in found.items():
-            with verifying(folder) if watched else nullcontext():
+        for verified, timings in found.items():
+            with verifying(folder) if verified else nullcontext():
                 await asyncio.sleep(2)
                 timings.append(await load.paced(PER_SECOND, SECONDS))
     load.close()
@@ -90,9 +92,9 @@ def main() -> None:
     table = Table(title=f"Wager to lamp at {PER_SECOND} a second, median of {turns} turns", title_justify="left")
     for column in ("", "p50 ms", "p99 ms"):
         table.add_column(column, justify="right" if column else "left")
-    for watched, timings in found.items():
+    for verified, timings in found.items():
         middle = [statistics.median(getattr(t, name) for t in timings) for name in ("p50_ms", "p99_ms")]
-        table.add_row("while the trail is verified" if watched else "alone", *(f"{ms:.2f}" for ms in middle))
+        table.add_row("while the trail is verified" if verified else "alone", *(f"{ms:.2f}" for ms in middle))
     Console().print(table)
 
 
