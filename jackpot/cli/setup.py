@@ -83,9 +83,8 @@ def init(  # noqa: PLR0913 - one parameter for each option
         print_json({"config": str(config), "public_key": str(signer.verifier), "tokens": tokens})
         return
     screen = console()
-    screen.print(
-        f"Created the site {site}: configuration {config}, key {made.key_file}, store {url_without_password(made.database)}."
-    )
+    store = url_without_password(made.database)
+    screen.print(f"Created the site {site}: configuration {config}, key {made.key_file}, store {store}.")
     screen.print(table("Tokens of the two managers (shown only once)", ("operator", "token"), tokens.items()))
     screen.print(f"Public key for auditors: {signer.verifier}")
 
