@@ -35,8 +35,9 @@ def signed_in(console_site, page, token):
 
 
 def test_an_open_page_of_a_revoked_operator_goes_to_the_sign_in_page(console_site, newcomer, new_page):
-    page = signed_in(console_site, new_page(viewport=DESKTOP), newcomer["token"])
-    page.get_by_text("Live").first.wait_for()
+    page = new_page(viewport=DESKTOP)
+    with page.expect_response("**/console/feed*"):
+        signed_in(console_site, page, newcomer["token"])
     assert console_site.site.act(f"operators/{newcomer['operator']}/revoke", {"reason": "left"})[0] == 200
     page.wait_for_url("**/sign-in*")
     assert page.get_by_label("Token").is_visible()
@@ -44,8 +45,9 @@ def test_an_open_page_of_a_revoked_operator_goes_to_the_sign_in_page(console_sit
 
 def test_an_open_page_goes_to_the_sign_in_page_after_the_controller_restarted(own_site, new_page, expected_errors):
     expected_errors |= {"401", "ERR_CONNECTION_REFUSED", "ERR_INCOMPLETE_CHUNKED_ENCODING", "ERR_CONNECTION_RESET"}
-    page = signed_in(own_site, new_page(viewport=DESKTOP), own_site.tokens["auditor"])
-    page.get_by_text("Live").first.wait_for()
+    page = new_page(viewport=DESKTOP)
+    with page.expect_response("**/console/feed*"):
+        signed_in(own_site, page, own_site.tokens["auditor"])
     own_site.site.kill()
     own_site.site.start()
     page.wait_for_url("**/sign-in*")

@@ -10,7 +10,7 @@ const NOT_KEPT = {
 const form = document.getElementById("sign-in");
 const problem = document.getElementById("problem");
 
-/** The page to go to after sign-in: the one that was asked for if it belongs to this site, else the floor. */
+/** The page to go to after sign-in: the requested one if it belongs to this site, else the floor. */
 function nextPage() {
   const { back } = form.dataset;
   return URL.canParse(back, location.origin) && new URL(back, location.origin).origin === location.origin ? back : "/";
