@@ -17,14 +17,14 @@ MAX_METERS: Final = 4_000
 
 
 class PadReport(NamedTuple):
-    """What a pad reports that its lamp shows."""
+    """A pad's report of its own lamp."""
 
     round: int
     lit: bool
 
 
 class DisplayReport(NamedTuple):
-    """What a display reports that it shows."""
+    """A display's report of the amount it shows."""
 
     amount_cents: int
     epoch: int
@@ -95,7 +95,7 @@ class Pads:
 
 
 class DisplayState(NamedTuple):
-    """What a display last reported, and since when that contradicts the meter."""
+    """The last report of a display, and since when it contradicts the meter."""
 
     report: DisplayReport
     wrong_since: float | None
@@ -105,7 +105,7 @@ class DisplayState(NamedTuple):
 
 
 class Displays:
-    """What displays show, compared with what was published; times are passed in, never read."""
+    """Compares the reports of displays with the published meters; times are passed in, never read."""
 
     def __init__(self) -> None:
         self._published: dict[Position, tuple[int, float]] = {}

@@ -57,7 +57,7 @@ class StatusMessage(StrictModel):
 
 
 class PadShownMessage(StrictModel):
-    """What a pad reports that its lamp shows."""
+    """A pad's report of its own lamp."""
 
     round: int
     wager_id: Id | None = None
@@ -65,7 +65,7 @@ class PadShownMessage(StrictModel):
 
 
 class DisplayShownMessage(StrictModel):
-    """What a display reports that it shows."""
+    """A display's report of the amount it shows."""
 
     jackpot: Id
     amount_cents: Cents
@@ -205,7 +205,7 @@ class WagersClosed(CommandDoneMessage):
 
 
 class HandDeclared(CommandDoneMessage):
-    """What the cards are, and what they would be paid now if no other box won."""
+    """The hand of the declared cards, and its prize now if no other box won."""
 
     hand: str
     qualifies: bool
@@ -219,7 +219,7 @@ class RoundSettled(CommandDoneMessage):
 
 
 class WagersReturned(CommandDoneMessage):
-    """What goes back to the players."""
+    """The amount that goes back to the players."""
 
     returned_cents: Cents
 

@@ -76,7 +76,7 @@ class MqttTransport:
         self._on_delivery: dict[int, DeliveryCallback] = {}
         self._logged_refusal = False
         self.window = 0
-        """How many unacknowledged messages the broker takes; 0 if it has not said."""
+        """How many unacknowledged messages the broker takes; 0 if unknown."""
         private_api.replace_receive(paho, self._read_by_paho)
         paho.on_socket_open = partial(self._opened, paho.on_socket_open)
 
