@@ -30,6 +30,7 @@ from jackpot.settings import Settings, listen_address
 from jackpot.store import outbox
 from jackpot.store.checkpoints import write_checkpoint
 from jackpot.store.database import Database
+from jackpot.store.durability import require_durable
 from jackpot.store.errors import StoreError, Unreachable
 from jackpot.store.hash_chain import SITE
 from jackpot.store.reports import zone_of
@@ -173,6 +174,7 @@ class Controller:
     def _begin(self, database: Database) -> tuple[str, ...]:
         """Check the schema, record which software this is, and return the site's jackpots."""
         require_head(database)
+        require_durable(database)
         site_writer = SiteWriter(database, owner(), partial(write_checkpoint, database, SITE, self._signer))
         target = self._settings.notice_target
         if target is not None:

@@ -28,7 +28,8 @@ from jackpot.notify.webhook import Webhook, WebhookError
 from jackpot.settings import EMBEDDED, Settings, SettingsError
 from jackpot.store import schema, tables
 from jackpot.store.database import Database, url_without_password
-from jackpot.store.errors import StoreError, WrongSchema
+from jackpot.store.durability import require_durable
+from jackpot.store.errors import NotDurable, StoreError, WrongSchema
 from jackpot.wire.embedded_broker import BrokerError, program
 from jackpot.wire.mqtt_session import Address, AddressError
 from jackpot.wire.private_api import SUPPORTED
@@ -122,10 +123,12 @@ def _store(chosen: Settings) -> Iterator[Finding]:
             yield Finding("store", "ok", f"{url_without_password(chosen.database)} answers")
             schema.require_head(database)
             yield Finding("schema", "ok", f"the schema is at {schema.head()}, the version that this program needs")
+            require_durable(database)
+            yield Finding("durability", "ok", "committed wagers survive a crash of the store")
             yield _clock(database)
         except StoreError as error:
-            part = "schema" if isinstance(error, WrongSchema) else "store"
-            yield Finding(part, "wrong", str(error))
+            parts = {WrongSchema: "schema", NotDurable: "durability"}
+            yield Finding(parts.get(type(error), "store"), "wrong", str(error))
 
 
 def _clock(database: Database) -> Finding:

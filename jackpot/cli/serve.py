@@ -6,14 +6,16 @@ import asyncio
 import gc
 import signal
 import sys
+from contextlib import closing
 from typing import Final
 
 import structlog
 
 from jackpot import logs, settings
 from jackpot.app import Controller, serve_until_signal
-from jackpot.cli.site_context import DEFAULT_CONFIG, ConfigFile, open_site
+from jackpot.cli.site_context import DEFAULT_CONFIG, ConfigFile, SiteContext, require_file
 from jackpot.settings import EMBEDDED, Settings
+from jackpot.store.database import Database
 from jackpot.store.signed_notes import Signer
 from jackpot.wire.embedded_broker import EmbeddedBroker
 
@@ -32,13 +34,19 @@ def serve(*, config: ConfigFile = DEFAULT_CONFIG) -> None:
     chosen = settings.read(config)
     logs.set_up(chosen.log_level)
     sys.setswitchinterval(SWITCH_SECONDS)
-    with open_site(config) as site:
-        signer = site.signer()
+    _require_store(chosen)
+    signer = SiteContext.read_key(chosen)
     if chosen.broker != EMBEDDED:
         asyncio.run(_serve(chosen, signer, chosen.broker))
         return
     with EmbeddedBroker(config.absolute().parent / "jackpot-broker", chosen.embedded_port) as own:
         asyncio.run(_serve_with_broker(own, chosen, signer))
+
+
+def _require_store(chosen: Settings) -> None:
+    """Refuse a SQLite file that does not exist; a PostgreSQL server that is down is waited for."""
+    with closing(Database(chosen.database)) as database:
+        require_file(database)
 
 
 async def _serve(chosen: Settings, signer: Signer, broker: str) -> None:

@@ -63,6 +63,8 @@ class Database:
         if self.is_sqlite:
             event.listen(engine, "connect", lambda connection, _entry: _prepare_sqlite(connection, cache_kib))
             event.listen(engine, "begin", lambda connection: connection.exec_driver_sql(begin))
+        else:
+            event.listen(engine, "connect", lambda connection, _entry: _prepare_postgres(connection))
         return engine
 
     @contextmanager
@@ -156,6 +158,15 @@ def _normalize_url(url: str) -> str:
     if parsed.get_backend_name() == "postgresql":
         return parsed.set(drivername="postgresql+psycopg").render_as_string(hide_password=False)
     raise StoreError(f"the store must be SQLite or PostgreSQL, not {parsed.get_backend_name()}")
+
+
+def _prepare_postgres(connection: psycopg.Connection[Any]) -> None:
+    """Wait for durable commits in every session, whatever the server's default is."""
+    connection.execute(
+        "SELECT set_config('synchronous_commit', 'on', false)"
+        " WHERE current_setting('synchronous_commit') IN ('off', 'local')"
+    )
+    connection.commit()
 
 
 def _prepare_sqlite(connection: SqliteConnection, cache_kib: int) -> None:

@@ -4,6 +4,7 @@ Exception
 └── StoreError              its message says what happened, where, and what to do
     ├── Fenced              another controller has taken over: stop at once
     ├── WrongSchema         the schema is behind or ahead of this program
+    ├── NotDurable          the server or the file may lose what it has committed
     ├── Unreachable         the database cannot be opened, read or written now: a retry may help
     └── Rejected            the database refuses a row: a retry is of no use
 """
@@ -19,6 +20,10 @@ class Fenced(StoreError):  # noqa: N818 - a state rather than an error
 
 class WrongSchema(StoreError):  # noqa: N818
     """The schema is behind or ahead of this program."""
+
+
+class NotDurable(StoreError):  # noqa: N818
+    """The server or the file may lose what it has committed."""
 
 
 class Unreachable(StoreError):  # noqa: N818

@@ -21,6 +21,7 @@ PARTS = [
     "key",
     "store",
     "schema",
+    "durability",
     "clock",
     "broker",
     "certificates",

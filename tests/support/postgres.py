@@ -43,8 +43,10 @@ class Server:
         self.url = f"postgresql://jackpot@127.0.0.1:{self._port}/postgres"
         _run(_program("initdb"), "-D", str(self._data), "-U", "jackpot", "-A", "trust", "-E", "UTF8", "--no-locale")
 
-    def start(self):
+    def start(self, **settings):
+        """Start it with these settings of postgresql.conf."""
         options = f"-p {self._port} -k {self._folder} -c listen_addresses=127.0.0.1 -c max_connections=200"
+        options += "".join(f" -c {name}={value}" for name, value in settings.items())
         log = str(self._folder / "log")
         _run(_program("pg_ctl"), "-D", str(self._data), "-l", log, "-w", "-o", options, "start")
         self.is_running = True

@@ -101,6 +101,53 @@ def test_an_unreachable_store_is_reported_and_the_daemon_stays_live(new_site, mo
         site.stop()
 
 
+def test_a_daemon_started_before_its_store_waits_for_it_and_reports_that(new_site, mosquitto_port, new_client):
+    with postgres.restartable() as server:
+        site = new_site(mosquitto_port, database=server.url)
+        client = new_client(mosquitto_port, site.id, "jackpots/#")
+        server.stop()
+        site.start(wait=False)
+        wait_until(lambda: takes_connections(site.http), "HTTP")
+        wait_until(lambda: "database not reachable" in site.log, "an attempt in vain")
+        status, body, *_ = get(site, "/readyz")
+        assert (status, body["parts"]["store"]["says"]) == (503, "the store does not answer")
+        assert get(site, "/livez")[0] == 200
+        assert site.process.poll() is None
+        server.start()
+        site.wait_ready()
+        assert get(site, "/readyz")[0] == 200
+        assert client.wait("jackpots/main/controller")["state"] == "online"
+        assert site.stop() == 0
+
+
+def test_a_daemon_ends_on_sigterm_while_it_waits_for_its_store(new_site, mosquitto_port):
+    with postgres.restartable() as server:
+        site = new_site(mosquitto_port, database=server.url)
+        server.stop()
+        site.start(wait=False)
+        wait_until(lambda: "database not reachable" in site.log, "an attempt in vain")
+        assert site.stop() == 0
+
+
+def test_a_daemon_without_its_sqlite_file_is_refused_and_creates_none(new_site, mosquitto_port):
+    site = new_site(mosquitto_port)
+    (site.folder / "jackpot.db").unlink()
+    site.start(wait=False)
+    assert site.process.wait() == 1
+    assert "jackpot.db does not exist" in site.log
+    assert not (site.folder / "jackpot.db").exists()
+
+
+def test_a_server_that_may_lose_commits_is_refused(new_site, mosquitto_port):
+    with postgres.restartable() as server:
+        site = new_site(mosquitto_port, database=server.url)
+        server.stop()
+        server.start(fsync="off")
+        site.start(wait=False)
+        assert site.process.wait() == 1
+        assert "fsync is off on the server" in site.log
+
+
 def test_a_lost_lease_and_a_schema_of_another_version_are_reported(new_site, mosquitto_port):
     site = new_site(mosquitto_port)
     site.start()
