@@ -6,6 +6,8 @@ first checks whether the chain has moved; if it has, the new events are read and
 
 from __future__ import annotations
 
+import random
+import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from threading import Lock
@@ -25,7 +27,9 @@ from jackpot.store.hash_chain import SITE
 from jackpot.store.state_tables import read_site
 
 MAX_WAITING: Final = 100
-MAX_ATTEMPTS: Final = 5
+MAX_ATTEMPTS: Final = 8
+FIRST_WAIT_SECONDS: Final = 0.005
+"""The longest wait after the first lost attempt; it doubles with each, so that two writers do not block each other."""
 
 
 class SiteWriter:
@@ -94,14 +98,15 @@ class SiteWriter:
         return decision
 
     def _execute(self, command: SiteCommand | IdentifiedSite) -> SiteDecision:
-        for attempts_left in reversed(range(MAX_ATTEMPTS)):
+        for attempt in range(1, MAX_ATTEMPTS + 1):
             try:
                 journal = self._current_journal()
                 decision = journal.execute(command)
             except Fenced:
                 self._journal = None  # another process wrote at the same moment: decide again on what it wrote
-                if not attempts_left:
+                if attempt == MAX_ATTEMPTS:
                     raise
+                time.sleep(random.uniform(0, FIRST_WAIT_SECONDS * 2**attempt))  # noqa: S311 - spreads attempts only
             except StoreError:
                 self._journal = None  # the next command reads from the store what became of this one
                 raise
