@@ -161,7 +161,7 @@ def _normalize_url(url: str) -> str:
 
 
 def _prepare_postgres(connection: psycopg.Connection[Any]) -> None:
-    """Wait for durable commits in every session, whatever the server's default is."""
+    """Wait for durable commits in every session, also where the server's default is off."""
     connection.execute(
         "SELECT set_config('synchronous_commit', 'on', false)"
         " WHERE current_setting('synchronous_commit') IN ('off', 'local')"
