@@ -19,6 +19,7 @@ from jackpot.clock import now
 from jackpot.core.commands import CONTROLLER
 from jackpot.core.notices import Notice, NoticeType
 from jackpot.core.site.commands import StartSoftware
+from jackpot.engine.alarms import Alarms
 from jackpot.engine.journal import Journal
 from jackpot.engine.service import JackpotService
 from jackpot.engine.site_writer import SiteWriter
@@ -72,6 +73,7 @@ class Controller:
         self._sender: NoticeSender | None = None
         self._databases: list[Database] = []
         self._site_writer: SiteWriter | None = None
+        self.alarms = Alarms()
         self.jackpots: dict[str, JackpotService] = {}
         self.verification = VerificationMonitor(_order(settings, signer), self._notify_wrong_trail)
 
@@ -116,7 +118,7 @@ class Controller:
         self, group: asyncio.TaskGroup, listener: socket.socket | None, database: Database
     ) -> StartupRouter:
         """Answer HTTP from now on: /readyz reports what the daemon waits for."""
-        router = StartupRouter(Health(database, self.jackpots, self.verification.found))
+        router = StartupRouter(Health(database, self.jackpots, self.verification.found, self.alarms))
         if listener is not None:
             group.create_task(serve(router, listener, self._settings.trusted_proxies), name="http")
         return router
@@ -203,7 +205,7 @@ class Controller:
         )
         log.info("jackpot acquired", jackpot=name, epoch=journal.lease.head.epoch, seq=journal.lease.head.seq)
         checkpoint = partial(write_checkpoint, database, name, self._signer)
-        service = self.jackpots[name] = JackpotService(journal, checkpoint, self._wake_notices)
+        service = self.jackpots[name] = JackpotService(journal, checkpoint, self._wake_notices, self.alarms)
         adapter = JackpotAdapter(self._address, self._topics, service)
         adapter.take_over(retained)
         return adapter

@@ -20,6 +20,7 @@ from jackpot.core.commands import Command, Identified, ReportMalfunction
 from jackpot.core.events import EventType
 from jackpot.core.results import Decision
 from jackpot.core.state import Jackpot
+from jackpot.engine.alarms import Alarms
 from jackpot.engine.committed_state import CommittedState, NumberedEvents, Position
 from jackpot.engine.equipment import EquipmentMonitor, malfunctions_at_every_table
 from jackpot.engine.jackpot_metrics import JackpotMetrics
@@ -55,10 +56,12 @@ class JackpotService:
         journal: Journal,
         checkpoint: Callable[[], object],
         wake_notices: Callable[[], None] = lambda: None,
+        alarms: Alarms | None = None,
     ) -> None:
         self._loop = asyncio.get_running_loop()
         self._journal = journal
         self._wake_notices, self._notices_seen = wake_notices, journal.notices_written
+        self.alarms = alarms or Alarms()
         self.id = journal.jackpot.id
         self.ended: asyncio.Future[StoreError] = self._loop.create_future()
         self.committed = CommittedState(journal.jackpot, _position(journal))

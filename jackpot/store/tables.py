@@ -173,6 +173,41 @@ checkpoints = Table(
 )
 """Signed notes over a chain's head."""
 
+leases = Table(
+    "leases",
+    metadata,
+    Column("chain", _SHORT, nullable=False),
+    Column("renewed_ms", BigInteger, nullable=False),
+    Column("wanted_by", String(255), nullable=False),
+    Column("seal", Text, nullable=False),
+    PrimaryKeyConstraint("chain"),
+)
+"""One row per chain that a controller owns or owned: the last renewal by the database's clock, the controller that asks
+for a hand-over, and the signature over epoch and owner. Not backed up: a restored store has no owner."""
+
+controllers = Table(
+    "controllers",
+    metadata,
+    Column("name", String(255), nullable=False),
+    Column("address", String(255), nullable=False),
+    Column("seen_ms", BigInteger, nullable=False),
+    Column("broker", Integer, nullable=False),
+    Column("body", Text, nullable=False),
+    PrimaryKeyConstraint("name"),
+)
+"""The controllers that run, or ran, on this database: HTTP address, last report, and whether each has the broker."""
+
+snapshots = Table(
+    "snapshots",
+    metadata,
+    Column("chain", _SHORT, nullable=False),
+    Column("seq", BigInteger, nullable=False),
+    Column("body", Text, nullable=False),
+    Column("note", Text, nullable=False),
+    PrimaryKeyConstraint("chain"),
+)
+"""The newest signed snapshot of each chain's state, from which a start replays the later events."""
+
 outbox = Table(
     "outbox",
     metadata,

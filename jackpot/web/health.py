@@ -11,6 +11,7 @@ from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse
 from sqlalchemy import select
 
+from jackpot.engine.alarms import Alarms
 from jackpot.engine.service import JackpotService
 from jackpot.store import schema, tables
 from jackpot.store.database import Database
@@ -42,11 +43,16 @@ class Health:
     """The readiness of every part of the controller; `jackpots` and `found` are live mappings."""
 
     def __init__(
-        self, database: Database, jackpots: Mapping[str, JackpotService], found: Mapping[str, ChainStatus]
+        self,
+        database: Database,
+        jackpots: Mapping[str, JackpotService],
+        found: Mapping[str, ChainStatus],
+        alarms: Alarms,
     ) -> None:
         self._database = database
         self._jackpots = jackpots
         self._found = found
+        self._alarms = alarms
         self._head = schema.head()
         self._query: asyncio.Task[StoreStatus] | None = None
         self._cached, self._cached_at = StoreStatus(answers=False), 0.0
@@ -68,6 +74,7 @@ class Health:
             "lease": self._lease(stored),
             **{f"jackpot/{name}": self._jackpot(name) for name in names},
             "audit": self._audit(),
+            "alarms": self._raised(),
         }
 
     def _schema(self, stored: StoreStatus) -> Part:
@@ -102,6 +109,10 @@ class Health:
         newest = max((found.at for found in self._found.values()), default=None)
         return Part(ready=True, says=f"verified at {newest}" if newest else "not verified yet since the start")
 
+    def _raised(self) -> Part:
+        raised = [f"{alarm.chain}: {alarm.says}" for alarm in self._alarms.all()]
+        return Part(ready=not raised, says="; ".join(raised) or "no alarm is raised")
+
     async def _store_status(self) -> StoreStatus:
         """Return the store's status, read by one query at a time and with a short timeout."""
         if time.monotonic() - self._cached_at < CACHE_SECONDS:
@@ -134,7 +145,7 @@ def _unless(failing: list[str], ready: str, unready: str) -> Part:
     return Part(ready=True, says=ready)
 
 
-WARNS_ONLY: Final = ("audit",)
+WARNS_ONLY: Final = ("audit", "alarms")
 """Parts that are shown, but do not make the controller unready."""
 _NO_CACHE: Final = {"Cache-Control": "no-store"}
 

@@ -14,7 +14,7 @@ from jackpot.systemd import notify
 from tests.support import postgres
 from tests.support.daemon import LIMIT_SECONDS, free_port, mosquitto, takes_connections, wait_until
 
-PARTS = ["store", "schema", "broker", "lease", "jackpot/main", "audit"]
+PARTS = ["store", "schema", "broker", "lease", "jackpot/main", "audit", "alarms"]
 
 
 def get(site, path, method="GET"):

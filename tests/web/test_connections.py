@@ -9,6 +9,7 @@ from fastapi import FastAPI, Response
 from prometheus_client import REGISTRY
 from starlette.background import BackgroundTask
 
+from jackpot.engine.alarms import Alarms
 from jackpot.store.database import Database
 from jackpot.web import http_protocol, sse
 from jackpot.web.health import Health
@@ -47,7 +48,7 @@ def application(changes=()):
 async def serving(tmp_path, changes=()):
     """Serve a small application; yield a function that connects to it."""
     database = Database(f"sqlite:///{tmp_path / 'store.db'}")
-    router = StartupRouter(Health(database, {}, {}))
+    router = StartupRouter(Health(database, {}, {}, Alarms()))
     app = application(changes)
     router.route_to(app)
     listener = listening_socket("127.0.0.1", 0)

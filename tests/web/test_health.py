@@ -9,6 +9,7 @@ import pytest
 
 from jackpot.core.commands import Actor, CreateJackpot, Role
 from jackpot.core.state import Config
+from jackpot.engine.alarms import Alarms
 from jackpot.engine.journal import Journal
 from jackpot.engine.site_journal import SiteJournal
 from jackpot.store.database import Database
@@ -54,7 +55,7 @@ def test_many_requests_cause_one_query(store, monkeypatch):
     monkeypatch.setattr(health, "CACHE_SECONDS", 600.0)
 
     async def run():
-        checked = Health(store, {}, {})
+        checked = Health(store, {}, {}, Alarms())
         found = await asyncio.gather(*(checked.parts() for _ in range(100)))
         found += [await checked.parts() for _ in range(100)]
         assert all(parts["store"].ready and parts["schema"].ready for parts in found)
@@ -67,7 +68,7 @@ def test_the_store_is_queried_again_after_the_cache_expires(store, monkeypatch):
     monkeypatch.setattr(health, "CACHE_SECONDS", 0.0)
 
     async def run():
-        checked = Health(store, {}, {})
+        checked = Health(store, {}, {}, Alarms())
         for _ in range(3):
             await checked.parts()
 
@@ -81,7 +82,7 @@ def test_a_store_that_does_not_answer_is_reported_soon_and_queried_once(store, m
     store.may_answer.clear()
 
     async def run():
-        checked = Health(store, {}, {})
+        checked = Health(store, {}, {}, Alarms())
         began = time.monotonic()
         for _ in range(5):
             assert not (await checked.parts())["store"].ready
@@ -100,7 +101,7 @@ def test_the_store_is_queried_again_after_an_unexpected_error(store, monkeypatch
     store.failures.append(RuntimeError("no threads left"))
 
     async def run():
-        checked = Health(store, {}, {})
+        checked = Health(store, {}, {}, Alarms())
         with pytest.raises(RuntimeError):
             await checked.parts()
         assert (await checked.parts())["store"].ready
@@ -109,7 +110,7 @@ def test_the_store_is_queried_again_after_an_unexpected_error(store, monkeypatch
 
 
 def unready(database):
-    parts = asyncio.run(Health(database, {}, {}).parts())
+    parts = asyncio.run(Health(database, {}, {}, Alarms()).parts())
     return {name for name, part in parts.items() if not part.ready}
 
 
