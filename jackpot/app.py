@@ -7,6 +7,7 @@ import os
 import random
 import signal
 import socket
+import threading
 from collections.abc import Callable
 from contextlib import ExitStack
 from functools import partial
@@ -30,7 +31,7 @@ from jackpot.notify.webhook import Webhook
 from jackpot.settings import Settings, listen_address
 from jackpot.store import outbox
 from jackpot.store.checkpoints import write_checkpoint
-from jackpot.store.database import Database
+from jackpot.store.database import Database, Limits
 from jackpot.store.durability import require_durable
 from jackpot.store.errors import StoreError, Unreachable
 from jackpot.store.hash_chain import SITE
@@ -55,6 +56,10 @@ from jackpot.wire.topics import Topics
 WAL_CHECKPOINT_SECONDS: Final = 1.0
 FIRST_WAIT_SECONDS: Final = 0.5
 MAX_WAIT_SECONDS: Final = 10.0
+READ_SECONDS: Final = 15.0
+"""How long one answer of the database to a query may take."""
+STOP_SECONDS: Final = 9.0
+"""A stop that takes longer, because a call into the system does not return, is ended."""
 
 log = structlog.get_logger()
 T = TypeVar("T")
@@ -169,7 +174,8 @@ class Controller:
         return True
 
     def _database(self) -> Database:
-        database = Database(self._settings.database)
+        limits = Limits(self._settings.stall_seconds, READ_SECONDS)
+        database = Database(self._settings.database, limits)
         self._databases.append(database)
         return database
 
@@ -205,7 +211,9 @@ class Controller:
         )
         log.info("jackpot acquired", jackpot=name, epoch=journal.lease.head.epoch, seq=journal.lease.head.seq)
         checkpoint = partial(write_checkpoint, database, name, self._signer)
-        service = self.jackpots[name] = JackpotService(journal, checkpoint, self._wake_notices, self.alarms)
+        service = self.jackpots[name] = JackpotService(
+            journal, checkpoint, self._wake_notices, self.alarms, self._settings.stall_seconds
+        )
         adapter = JackpotAdapter(self._address, self._topics, service)
         adapter.take_over(retained)
         return adapter
@@ -249,6 +257,15 @@ async def _checkpoint_wal(database: Database) -> None:
 def _stop(serving: asyncio.Task[None]) -> None:
     systemd.notify("STOPPING=1")
     serving.cancel()
+    end = threading.Timer(STOP_SECONDS, _end_process)
+    end.daemon = True
+    end.start()
+
+
+def _end_process() -> None:
+    """End the process at once: everything that was answered is durable, and the broker publishes the will."""
+    log.error("stopped without waiting for calls that do not return")
+    os._exit(1)
 
 
 def _webhook(settings: Settings) -> Webhook | None:

@@ -40,6 +40,9 @@ LAMP = Histogram(
     "jackpot_wager_to_lamp_seconds", "Time from a wager's arrival to its lamp message", ["jackpot"], buckets=_SECONDS
 )
 METER_AGE = Gauge("jackpot_meter_age_seconds", "Time since the meter was last published", ["jackpot"])
+OLDEST_WAIT = Gauge(
+    "jackpot_oldest_waiting_seconds", "How long the oldest command has waited for its answer; 0 if none", ["jackpot"]
+)
 INTAKE = Gauge("jackpot_intake_commands", "Commands waiting for the writer", ["jackpot"])
 
 # The floor.

@@ -39,6 +39,9 @@ class Settings(BaseSettings):
     broker_ca_file: str = ""
     mqtt_version: Literal["3.1.1", "5"] = "3.1.1"
     embedded_port: Annotated[int, Field(ge=0, le=65_535)] = 1883
+    stall_seconds: Annotated[
+        float, Field(ge=1, le=60, description="a store without progress for so long, with work waiting, has failed")
+    ] = 3
     key_file: Path = Path("jackpot.key")
     timezone: str = "UTC"
     http: Listen = "127.0.0.1:8080"

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from contextlib import suppress
 from datetime import datetime
-from typing import Final
+from typing import Final, Protocol
 
 from jackpot import metrics
 from jackpot.core.administration import CAUSES
@@ -17,17 +17,41 @@ from jackpot.engine.equipment import EquipmentMonitor
 PARTS: Final = ("store", "command")
 """Where failures are counted."""
 
+_OF_THE_OWNER: Final = (
+    metrics.METER_AGE,
+    metrics.INTAKE,
+    metrics.OLDEST_WAIT,
+    metrics.CONNECTED,
+    metrics.STORE_FAILING,
+    metrics.PENDING_AGE,
+    metrics.PENDING_CENTS,
+    metrics.PENDING_ROUNDS,
+)
+"""Gauges on which alerts depend, and which only the owner can set."""
+
+
+class Queue(Protocol):
+    """The commands that wait for the writer."""
+
+    @property
+    def waiting(self) -> int:
+        """How many commands wait."""
+
+    def oldest_wait_seconds(self) -> float:
+        """Return how long the oldest one has waited; 0 if there is none."""
+
 
 class JackpotMetrics:
     """The gauges and histograms of one jackpot."""
 
-    def __init__(self, committed: CommittedState, equipment: EquipmentMonitor, waiting: Callable[[], int]) -> None:
+    def __init__(self, committed: CommittedState, equipment: EquipmentMonitor, queue: Queue) -> None:
         self._committed = committed
         self._equipment = equipment
         self._id = jackpot = committed.jackpot.id
         self._pending_since: dict[tuple[str, int], float] = {}
         metrics.METER_AGE.labels(jackpot).set_function(lambda: time.monotonic() - committed.meter_published_at)
-        metrics.INTAKE.labels(jackpot).set_function(waiting)
+        metrics.INTAKE.labels(jackpot).set_function(lambda: queue.waiting)
+        metrics.OLDEST_WAIT.labels(jackpot).set_function(queue.oldest_wait_seconds)
         metrics.CONNECTED.labels(jackpot).set_function(lambda: committed.broker_connected)
         metrics.STORE_FAILING.labels(jackpot).set_function(lambda: committed.store_failed)
         metrics.UNTAKEN.labels(jackpot)
@@ -42,6 +66,12 @@ class JackpotMetrics:
             metrics.MALFUNCTIONS.labels(self._id, cause)
         for outcome in ("played", "void"):
             metrics.ROUNDS.labels(self._id, outcome)
+
+    def close(self) -> None:
+        """Remove the gauges of a jackpot that this controller no longer serves: its new owner reports them."""
+        for gauge in _OF_THE_OWNER:
+            with suppress(KeyError):
+                gauge.remove(self._id)
 
     def set_pending_since(self, table: str, number: int, at: str) -> None:
         """Set since when a round's prizes await confirmation, from before this controller began."""

@@ -19,7 +19,7 @@ from jackpot.core.results import Decision, Refused
 from jackpot.core.snapshot import parts_of
 from jackpot.core.state import Jackpot
 from jackpot.core.wager_batch import WagerBatch
-from jackpot.engine.lease import Lease, acquire_lease
+from jackpot.engine.lease import Lease, Seal, acquire_lease, unsealed
 from jackpot.store import tables
 from jackpot.store.database import Database
 from jackpot.store.errors import Rejected
@@ -39,8 +39,9 @@ class IdNotLookedUpError(Exception):
 
 
 class DecidedBatch(NamedTuple):
-    """A batch after the decide phase: the outcome of each command, the events, and the state after them."""
+    """A batch after the decide phase: its commands, the outcome of each, the events, and the state after them."""
 
+    commands: Sequence[Command | Identified]
     outcomes: list[Outcome]
     events: list[Event]
     after: Jackpot
@@ -65,10 +66,11 @@ class Journal:
         self.jackpot = jackpot
         self.notices_written = 0
         self._notice_target = notice_target
-        self._unconfirmed: DecidedBatch | None = None
+        self._attempts: dict[bytes, DecidedBatch] = {}
+        """Batches whose commit has an unknown outcome, by the hash of their last event."""
 
     @classmethod
-    def open(
+    def open(  # noqa: PLR0913 - the terms of the lease
         cls,
         database: Database,
         name: str,
@@ -76,9 +78,14 @@ class Journal:
         *,
         seen_epoch: int = 0,
         notice_target: NoticeTarget | None = None,
+        seal: Seal = unsealed,
+        at: int | None = None,
     ) -> Journal:
-        """Acquire the lease on a jackpot and read its state tables, never its history."""
-        lease = acquire_lease(database, name, owner, seen_epoch=seen_epoch)
+        """Acquire the lease on a jackpot and read its state tables, never its history.
+
+        With `at`, the lease is acquired only if its epoch is still this one.
+        """
+        lease = acquire_lease(database, name, owner, seen_epoch=seen_epoch, seal=seal, at=at)
         with database.reader() as connection:
             return cls(lease, read_jackpot(connection, name), notice_target)
 
@@ -144,24 +151,26 @@ class Journal:
             write_states(connection, staged.states)
             connection.insert(tables.outbox, staged.notices)
 
-        self._unconfirmed = decided
-        self.lease.append(staged.rows, write)
-        self._unconfirmed = None
+        last = staged.rows[-1].hash
+        self._attempts[last] = decided
+        try:
+            self.lease.append(staged.rows, write)
+        except Rejected:
+            self._attempts.pop(last)  # it is known to have had no effect
+            raise
+        self._attempts.clear()
         self.jackpot = decided.after
         self.notices_written += len(staged.notices)
         return decided.outcomes
 
-    def resolve_unconfirmed(self) -> list[Outcome] | None:
-        """Return the outcomes of the last batch if its commit broke off and yet took place, else None."""
-        unconfirmed = self._unconfirmed
-        if unconfirmed is None:
+    def resolve_unconfirmed(self) -> DecidedBatch | None:
+        """Return the batch whose commit broke off and yet took place, else None."""
+        if self.lease.head.hash not in self._attempts and self.lease.find_landed() is None:
             return None
-        landed = self.lease.commit_landed()
-        self._unconfirmed = None
-        if not landed:
-            return None
-        self.jackpot = unconfirmed.after
-        return unconfirmed.outcomes
+        landed = self._attempts[self.lease.head.hash]
+        self._attempts.clear()
+        self.jackpot = landed.after
+        return landed
 
     def targets_current_round(self, command: Command | Identified) -> bool:
         """Return True for a wager on its table's current round, whose ids the state holds."""
@@ -192,7 +201,7 @@ def _decide_batch(jackpot: Jackpot, commands: Sequence[Command | Identified], kn
             known_ids.keep_command(command, decision.answer)
             outcomes.append(decision)
     events = [event for outcome in outcomes if type(outcome) is Decision for event in outcome.events]
-    return DecidedBatch(outcomes, events, jackpot)
+    return DecidedBatch(commands, outcomes, events, jackpot)
 
 
 def _place(batch: WagerBatch, wager: PlaceWager, known_ids: KnownIds) -> Outcome:

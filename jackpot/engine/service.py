@@ -7,6 +7,7 @@ thread, in which everything else here happens. `enqueue` and `submit` are the wa
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable
 from concurrent.futures import Future
 from functools import partial
@@ -27,11 +28,16 @@ from jackpot.engine.jackpot_metrics import JackpotMetrics
 from jackpot.engine.journal import Journal
 from jackpot.engine.quarantine import new_quarantine
 from jackpot.engine.round_ends import is_round_end
-from jackpot.engine.writer import Answer, CommittedBatch, Hooks, Reply, Writer, ignore_reply
+from jackpot.engine.writer import RENEW_SECONDS, Answer, CommittedBatch, Hooks, Reply, Writer, ignore_reply
 from jackpot.store import queries
 from jackpot.store.errors import Rejected, StoreError, Unreachable
 
 CHECK_SECONDS: Final = 1.0
+PROGRESS_SECONDS: Final = 0.5
+LEASE_SECONDS: Final = 3.0
+"""How long a lease lasts after its last renewal; then another controller may take over."""
+STALL_SECONDS: Final = 3.0
+"""Without progress for this long, with work waiting, the store has failed."""
 RECENT_SECONDS: Final = 60.0
 """Prizes changed this shortly before the last event may not have been published."""
 STALE_SECONDS: Final = 3_600.0
@@ -57,11 +63,16 @@ class JackpotService:
         checkpoint: Callable[[], object],
         wake_notices: Callable[[], None] = lambda: None,
         alarms: Alarms | None = None,
+        stall_seconds: float = STALL_SECONDS,
     ) -> None:
         self._loop = asyncio.get_running_loop()
         self._journal = journal
         self._wake_notices, self._notices_seen = wake_notices, journal.notices_written
         self.alarms = alarms or Alarms()
+        self._stall_seconds, self._checked_at = stall_seconds, time.monotonic()
+        self._resumed_at = self._checked_at
+        self.wanted_by: asyncio.Future[str] = self._loop.create_future()
+        """The name of a controller that asks for a hand-over, once one does."""
         self.id = journal.jackpot.id
         self.ended: asyncio.Future[StoreError] = self._loop.create_future()
         self.committed = CommittedState(journal.jackpot, _position(journal))
@@ -70,7 +81,7 @@ class JackpotService:
         """Set once the jackpot's devices are listened to."""
         self._writer = Writer(journal, checkpoint, self._hooks())
         self.equipment = EquipmentMonitor(self.committed, self._writer.enqueue)
-        self._metrics = JackpotMetrics(self.committed, self.equipment, lambda: self._writer.waiting)
+        self._metrics = JackpotMetrics(self.committed, self.equipment, self._writer)
         self.recent_wins = self._read_recent_wins()
         self._metrics.measure()
 
@@ -98,6 +109,7 @@ class JackpotService:
             recovery=_store_malfunctions,
             ended=partial(self._in_loop, self.end),
             compute=self._compute_in_loop,
+            wanted=partial(self._in_loop, self._wanted),
         )
 
     def _in_loop(self, act: Callable[[T], None], value: T) -> None:
@@ -160,6 +172,32 @@ class JackpotService:
 
     # The lease.
 
+    def check_progress(self) -> None:
+        """Report a store failure when the writer makes no progress, with commands waiting or the lease not renewed.
+
+        A controller that was stopped for a while itself first gives its writer the time to renew the lease.
+        """
+        at = time.monotonic()
+        if at - self._checked_at > LEASE_SECONDS - PROGRESS_SECONDS:
+            self._resumed_at = at
+        self._checked_at = at
+        waited = min(self._writer.oldest_wait_seconds(), at - self._resumed_at)
+        unrenewed = min(at - self._writer.renewed_at, at - self._resumed_at)
+        if self.committed.store_failed or self.ended.done():
+            return
+        if waited > self._stall_seconds:
+            self._writer.report_failure(Unreachable(f"no progress for {waited:.1f} s, with commands waiting"))
+        elif unrenewed > self._stall_seconds + RENEW_SECONDS:
+            self._writer.report_failure(Unreachable(f"the lease could not be renewed for {unrenewed:.1f} s"))
+
+    def may_publish(self) -> bool:
+        """Return False while another controller may have taken over, unless the failure itself is to be published."""
+        return self.committed.store_failed or time.monotonic() - self._writer.renewed_at < LEASE_SECONDS
+
+    def _wanted(self, controller: str) -> None:
+        if not self.wanted_by.done():
+            self.wanted_by.set_result(controller)
+
     def require_lease(self) -> None:
         """Raise `Fenced` if another controller has taken over; this reads the store."""
         self._journal.lease.require_held()
@@ -221,9 +259,11 @@ class JackpotService:
     # From start to stop.
 
     async def run(self) -> None:
-        """Check equipment and measure until cancelled."""
+        """Check the writer's progress and the equipment, and measure, until cancelled."""
         while True:
-            await asyncio.sleep(CHECK_SECONDS)
+            for _ in range(round(CHECK_SECONDS / PROGRESS_SECONDS)):
+                await asyncio.sleep(PROGRESS_SECONDS)
+                self.check_progress()
             self.equipment.check_displays()
             self.equipment.check_pads()
             self._metrics.measure()
@@ -235,8 +275,10 @@ class JackpotService:
             self.ended.set_result(error)
 
     def stop(self) -> None:
-        """Finish what waits and sign the head; this blocks until the writer's thread has ended."""
-        self._writer.stop()
+        """Finish what waits and sign the head; this blocks until the writer's thread has ended, or is left behind."""
+        if not self._writer.stop():
+            log.error("the writer does not end", jackpot=self.id)
+        self._metrics.close()
 
 
 def _position(journal: Journal) -> Position:

@@ -1,7 +1,10 @@
 """The writer thread of one jackpot: collect → look up ids → decide → stage → commit → deliver.
 
-There is no timer: alone, a command is committed at once; under load, batches grow by themselves up to a limit. When the
-store fails, the batch in hand is kept and tried again; nothing of it is answered before it is durable.
+No command waits for a timer: alone, it is committed at once; under load, batches grow by themselves up to a limit. When
+the store fails, the batch in hand is kept and tried again; nothing of it is answered before it is durable.
+
+The lease is renewed by this thread and no other, so that it proves the writer's progress: a writer that is stuck loses
+the lease to a controller that stands by.
 """
 
 from __future__ import annotations
@@ -18,7 +21,7 @@ from jackpot.core.commands import Command, Identified
 from jackpot.core.events import Event
 from jackpot.core.results import Decision, Refused
 from jackpot.core.state import Jackpot
-from jackpot.engine.journal import IdNotLookedUpError, Journal, Outcome, StagedBatch
+from jackpot.engine.journal import DecidedBatch, IdNotLookedUpError, Journal, Outcome, StagedBatch
 from jackpot.engine.lease import Head
 from jackpot.store.errors import Fenced, Rejected, StoreError
 
@@ -28,6 +31,10 @@ BIG_BATCH: Final = 5
 """From this size on, a batch is decided and staged on the event loop's thread: two threads that both compute fight over
 the interpreter lock. With this, `bench/wire.py` had 111% of the throughput on SQLite and 101% on PostgreSQL."""
 CHECKPOINT_EVERY_EVENTS: Final = 10_000
+CHECKPOINT_EVERY_SECONDS: Final = 60.0
+RENEW_SECONDS: Final = 1.0
+STOP_SECONDS: Final = 6.0
+"""The time that a stop gives to the writer; a thread that is stuck in a call is left behind."""
 FIRST_WAIT_SECONDS: Final = 0.1
 MAX_WAIT_SECONDS: Final = 5.0
 
@@ -71,7 +78,8 @@ class Hooks(NamedTuple):
 
     `deliver` takes a durable batch; `failed` takes the error of a store that does not answer; `recovery` returns the
     commands to write first when it answers again; `ended` takes the error that ended the writer, such as a takeover;
-    `compute` runs the decide and stage phases of a big batch, on the thread of its choice, and returns the result.
+    `compute` runs the decide and stage phases of a big batch, on the thread of its choice, and returns the result;
+    `wanted` takes the name of a controller that asks for a hand-over.
     """
 
     deliver: Callable[[CommittedBatch], None] = deliver_here
@@ -79,6 +87,7 @@ class Hooks(NamedTuple):
     recovery: Callable[[Jackpot], Sequence[Command]] = lambda _jackpot: ()
     ended: Callable[[StoreError], None] = lambda _error: None
     compute: Callable[[Callable[[], StagedBatch]], StagedBatch] = lambda work: work()
+    wanted: Callable[[str], None] = lambda _controller: None
 
 
 class Writer:
@@ -88,12 +97,18 @@ class Writer:
         self.journal = journal
         self._checkpoint = checkpoint
         self._hooks = hooks or Hooks()
-        self._checkpoint_at = journal.lease.head.seq + CHECKPOINT_EVERY_EVENTS
+        self._signed_seq = self._sign_tried_seq = journal.lease.head.seq
+        self._sign_tried_at = time.monotonic()
         self._queue: SimpleQueue[Request | Action | None] = SimpleQueue()
         self._stopping = threading.Event()
         self._ended: StoreError | None = None
+        self._failed = False
         self._batch_began = 0.0
-        self._thread = threading.Thread(target=self._run, name=f"writer-{journal.lease.chain}")
+        self._waiting_since = self._renewal_tried_at = time.monotonic()
+        self._in_hand_since: float | None = None
+        self.renewed_at = time.monotonic()
+        """When the last successful renewal of the lease began."""
+        self._thread = threading.Thread(target=self._run, name=f"writer-{journal.lease.chain}", daemon=True)
         self._thread.start()
 
     @property
@@ -101,13 +116,29 @@ class Writer:
         """How many commands wait."""
         return self._queue.qsize()
 
+    def oldest_wait_seconds(self) -> float:
+        """Return how long the oldest command that is not answered has waited; 0 if there is none."""
+        since = self._in_hand_since
+        if since is None and self._queue.qsize():
+            since = self._waiting_since
+        return 0.0 if since is None else time.monotonic() - since
+
     def enqueue(self, command: Command | Identified, reply: Reply) -> None:
         """Carry out a command; `reply` is called with the outcome once it is durable."""
         if self._ended is not None:
             raise self._ended
-        if self._queue.qsize() >= MAX_WAITING:
+        waiting = self._queue.qsize()
+        if waiting >= MAX_WAITING:
             raise TooBusyError(f"{MAX_WAITING} commands wait for the jackpot {self.journal.lease.chain} already")
+        if not waiting:
+            self._waiting_since = time.monotonic()
         self._queue.put(Request(command, reply))
+
+    def report_failure(self, error: StoreError) -> None:
+        """Report, from another thread, that the store does not answer; the recovery is recorded as after an error."""
+        if not self._failed:
+            self._failed = True
+            self._hooks.failed(error)
 
     def submit(self, command: Command | Identified) -> Future[Decision]:
         """Carry out a command; the future gives its decision once durable, or raises `Refused` or `StoreError`."""
@@ -119,11 +150,15 @@ class Writer:
         """Run something in the writer's thread while nothing is being written."""
         self._queue.put(action)
 
-    def stop(self) -> None:
-        """Finish what waits, sign the head, and end; while the store fails, what waits is left unanswered."""
+    def stop(self) -> bool:
+        """Finish what waits, sign the head, and end; while the store fails, what waits is left unanswered.
+
+        Return False if the thread is stuck in a call and is left behind.
+        """
         self._stopping.set()
         self._queue.put(None)
-        self._thread.join()
+        self._thread.join(STOP_SECONDS)
+        return not self._thread.is_alive()
 
     def _run(self) -> None:
         try:
@@ -140,21 +175,32 @@ class Writer:
             if requests:
                 self._batch_began = time.perf_counter()
                 self._process(requests)
+                self._in_hand_since = None
             if action is not None:
                 action()
-            if stopping or self.journal.lease.head.seq >= self._checkpoint_at:
-                self._sign(last=stopping)
+            if not stopping:
+                self._renew_if_due()
+            self._sign_if_due(last=stopping)
 
     # The phases of a batch, in order.
 
     def _collect(self) -> tuple[list[Request], Action | None, bool]:
-        """Wait for a request and take all that wait with it, up to a batch; return True when the writer is to stop."""
+        """Take all requests that wait, up to a batch; without any, return when the lease is to be renewed.
+
+        Return True when the writer is to stop.
+        """
         requests: list[Request] = []
-        item = self._queue.get()
+        try:
+            item = self._queue.get(timeout=RENEW_SECONDS)
+        except Empty:
+            return requests, None, False
+        self._in_hand_since = self._waiting_since
         while True:
             if item is None:
+                self._in_hand_since = self._in_hand_since if requests else None
                 return requests, None, True
             if not isinstance(item, Request):
+                self._in_hand_since = self._in_hand_since if requests else None
                 return requests, item, False
             requests.append(item)
             if len(requests) >= MAX_BATCH:
@@ -182,6 +228,8 @@ class Writer:
             self._recover(requests, before, error, every_id=every_id)
         else:
             self._deliver(requests, before, outcomes)
+            if self._failed:
+                self._renewal_tried_at = 0.0  # it was only slow: record the failure at once
 
     def _deliver(self, requests: list[Request], before: int, answers: Sequence[Answer]) -> None:
         """Hand over the durable batch with the answer to each request."""
@@ -196,7 +244,7 @@ class Writer:
     def _recover(self, requests: list[Request], before: int, error: Exception, *, every_id: bool) -> None:
         """Handle the error of a batch: taken over, store away, or one bad command among good ones."""
         if isinstance(error, Fenced):
-            self._deliver(requests, before, [Fenced("another controller has taken over")] * len(requests))
+            self._deliver(requests, before, [error] * len(requests))
             raise error
         if isinstance(error, StoreError) and not isinstance(error, Rejected):
             self._retry(requests, before, error)
@@ -213,26 +261,27 @@ class Writer:
         """Try a batch again until the store answers; first, what the service wants on record is written."""
         commands = [request.command for request in requests]
         wait = FIRST_WAIT_SECONDS
-        failure_reported = False
         outcomes: list[Outcome] | None = None
         while True:
             try:
-                outcomes = outcomes or self.journal.resolve_unconfirmed()
-                if failure_reported:
-                    self._record_recovery()
+                landed = self.journal.resolve_unconfirmed()
+                if landed is not None and landed.commands == commands:
+                    before, outcomes = self.journal.lease.head.seq - len(landed.events), landed.outcomes
+                elif landed is not None:
+                    self._deliver_recovery(landed)
+                self._record_recovery()
                 if outcomes is None:
                     before = self.journal.lease.head.seq
                     outcomes = self.journal.execute(commands)
                 self._deliver(requests, before, outcomes)
-            except Fenced:
+            except Fenced as fenced:
+                self._deliver(requests, before, [fenced] * len(requests))
                 raise
             except Rejected:
                 self._process(requests, every_id=True)
                 return
             except StoreError as again:
-                if not failure_reported:
-                    self._hooks.failed(again)
-                failure_reported = True
+                self.report_failure(again)
                 if self._stopping.wait(random.uniform(wait / 2, wait)):  # noqa: S311 - spreads attempts only
                     self._deliver(requests, before, [error] * len(requests))
                     return
@@ -241,20 +290,54 @@ class Writer:
                 return
 
     def _record_recovery(self) -> None:
+        """Write what the service wants on record after a failure; without one, do nothing."""
+        if not self._failed:
+            return
         before = self.journal.lease.head.seq
         commands = list(self._hooks.recovery(self.journal.jackpot))
-        if commands:
-            outcomes = self.journal.execute(commands)
-            self._deliver([Request(command, ignore_reply) for command in commands], before, outcomes)
+        outcomes = self.journal.execute(commands)
+        self._failed = False
+        self._deliver([Request(command, ignore_reply) for command in commands], before, outcomes)
 
-    def _sign(self, *, last: bool) -> None:
-        """Write a checkpoint; one that cannot be written now is written later, and a stop does not wait for it."""
+    def _deliver_recovery(self, landed: DecidedBatch) -> None:
+        """Deliver what was written for the record, and whose commit broke off and yet took place."""
+        before = self.journal.lease.head.seq - len(landed.events)
+        self._failed = False
+        self._deliver([Request(command, ignore_reply) for command in landed.commands], before, landed.outcomes)
+
+    # Between batches.
+
+    def _renew_if_due(self) -> None:
+        """Renew the lease once a second; while the store does not answer, it lapses by itself."""
+        began = time.monotonic()
+        if began - self._renewal_tried_at < RENEW_SECONDS:
+            return
+        self._renewal_tried_at = began
+        try:
+            wanted_by = self.journal.lease.renew()
+            self._record_recovery()
+        except Fenced:
+            raise
+        except StoreError:
+            return  # the service sees that the lease is old, and reports it
+        self.renewed_at = began
+        if wanted_by:
+            self._hooks.wanted(wanted_by)
+
+    def _sign_if_due(self, *, last: bool) -> None:
+        """Write a checkpoint by time and by number of events; at the stop the store has one attempt, if it answers."""
+        seq = self.journal.lease.head.seq
+        overdue = seq > self._signed_seq and time.monotonic() - self._sign_tried_at >= CHECKPOINT_EVERY_SECONDS
+        if self._failed or not (last or overdue or seq - self._sign_tried_seq >= CHECKPOINT_EVERY_EVENTS):
+            return
+        self._sign_tried_seq, self._sign_tried_at = seq, time.monotonic()
         try:
             self._checkpoint()
+        except Fenced:
+            raise
         except StoreError:
-            if last:
-                return
-        self._checkpoint_at = self.journal.lease.head.seq + CHECKPOINT_EVERY_EVENTS
+            return  # it is written later, with what comes until then
+        self._signed_seq = seq
 
     def _end(self, error: StoreError) -> None:
         self._ended = error

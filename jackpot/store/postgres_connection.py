@@ -9,6 +9,7 @@ costs more than the server's work on a wager, so libpq is used through psycopg's
 from __future__ import annotations
 
 import select
+import time
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from itertools import count
@@ -18,11 +19,27 @@ import psycopg
 from psycopg import pq
 from sqlalchemy import BigInteger, Connection, Integer, LargeBinary, Table
 
-from jackpot.store.write_connection import HeadMove, HeadMovedError, Rows, WriteConnection, columns
+from jackpot.store.postgres_session import unanswered
+from jackpot.store.write_connection import (
+    HeadMove,
+    HeadMovedError,
+    Renewal,
+    Rows,
+    StoredHead,
+    WriteConnection,
+    columns,
+)
 
-_ADVANCE_HEAD: Final = "SELECT advance_head(?, ?, ?, ?, ?)"
+_ADVANCE_HEAD: Final = "SELECT advance_head(?, ?, ?, ?, ?, ?)"
 _HEAD_MOVED: Final = "JP001"
-"""The error code of `advance_head` (migration 0005)."""
+"""The error code of `advance_head` (migrations 0005 and 0006)."""
+_NOT_REPLICATED: Final = ("57014", "57P01")
+"""The codes of the server's warning that a commit no longer waits for its standby: cancelled, or terminated."""
+_RENEW: Final = """
+UPDATE leases SET renewed_ms = (extract(epoch FROM clock_timestamp()) * 1000)::bigint
+FROM chains WHERE leases.chain = %s AND chains.chain = leases.chain AND chains.epoch = %s
+RETURNING chains.epoch, chains.seq, chains.head, leases.wanted_by
+"""
 _READABLE: Final = select.POLLIN
 _READABLE_OR_WRITABLE: Final = select.POLLIN | select.POLLOUT
 
@@ -40,11 +57,15 @@ class _Statement(NamedTuple):
 class PostgresWriteConnection(WriteConnection):
     """A connection to a PostgreSQL server."""
 
-    def __init__(self, driver: psycopg.Connection[Any]) -> None:
+    def __init__(self, driver: psycopg.Connection[Any], limit_seconds: float) -> None:
         super().__init__(driver)
         driver.autocommit = True
+        driver.pgconn.notice_handler = self._note_warning
+        self._limit_seconds = limit_seconds
         self._queued: list[_Statement] = []
         self._prepared: dict[str, bytes] = {}
+        self._next_name = count()
+        self._warning = ""
 
     def begin(self, move: HeadMove) -> None:
         """Send the fence first at the commit."""
@@ -62,18 +83,53 @@ class PostgresWriteConnection(WriteConnection):
         self._queued.append(_Statement(statement, [_raw(value) for value in values], ""))
 
     def commit(self) -> None:
-        """Send everything in one pipeline, and wait until it is durable."""
-        statements = [(self._prepared_name(text), values) for text, values in _merge_statements(self._queued)]
-        self._queued = []
+        """Send everything in one pipeline, and wait until it is durable, but not longer than the limit.
+
+        After the limit the outcome is not known; the connection is given up, never the commit cancelled.
+        """
+        statements = list(_merge_statements(self._queued))
+        self._queued, self._warning = [], ""
         connection: pq.abc.PGconn = self.driver.pgconn
         connection.enter_pipeline_mode()
-        for name, values in statements:
-            connection.send_query_prepared(name, values)
+        prepared = self._prepare(connection, [text for text, _ in statements])
+        for text, values in statements:
+            connection.send_query_prepared(self._prepared.get(text) or prepared[text], values)
         connection.pipeline_sync()
-        failed = _await_results(connection)
+        failed = _await_results(connection, self._limit_seconds)
         connection.exit_pipeline_mode()
         if failed is not None:
             raise HeadMovedError if _sqlstate(failed) == _HEAD_MOVED else _error(failed)
+        self._prepared.update(prepared)
+        self._require_replicated()
+
+    def _prepare(self, connection: pq.abc.PGconn, texts: Sequence[str]) -> dict[str, bytes]:
+        """Send the preparation of statements that are used for the first time; return their names."""
+        new = {text: b"jackpot_%d" % next(self._next_name) for text in texts if text not in self._prepared}
+        for text, name in new.items():
+            connection.send_prepare(name, text.encode())
+        return new
+
+    def _note_warning(self, notice: pq.abc.PGresult) -> None:
+        """Note a commit that no longer waits for its standby: it is visible here, and perhaps nowhere else."""
+        if _sqlstate(notice) in _NOT_REPLICATED:
+            self._warning = notice.error_message.decode(errors="replace").strip()
+
+    def read_head(self, chain: str) -> StoredHead | None:
+        """Return the head of a chain."""
+        row = self.driver.execute("SELECT epoch, seq, head FROM chains WHERE chain = %s", (chain,)).fetchone()
+        return None if row is None else StoredHead(row[0], row[1], bytes(row[2]))
+
+    def renew(self, chain: str, epoch: int) -> Renewal | None:
+        """Renew the lease; this is also a commit that the server acknowledges as durable and replicated."""
+        self._warning = ""
+        found = self.driver.execute(_RENEW, (chain, epoch)).fetchone()
+        self._require_replicated()
+        return None if found is None else Renewal(StoredHead(found[0], found[1], bytes(found[2])), found[3])
+
+    def _require_replicated(self) -> None:
+        if self._warning:
+            self.driver.close()
+            raise psycopg.OperationalError(f"not known to be replicated: {self._warning}")
 
     def rollback(self) -> None:
         """Drop the queued statements; close the connection if it broke off within a pipeline."""
@@ -82,31 +138,26 @@ class PostgresWriteConnection(WriteConnection):
             self.driver.close()
             raise psycopg.OperationalError("the connection was lost")
 
-    def _prepared_name(self, text: str) -> bytes:
-        """Return the name of a prepared statement, prepared at its first use."""
-        name = self._prepared.get(text)
-        if name is None:
-            name = b"jackpot_%d" % len(self._prepared)
-            result = self.driver.pgconn.prepare(name, text.encode())
-            if result.status != pq.ExecStatus.COMMAND_OK:
-                raise _error(result)
-            self._prepared[text] = name
-        return name
 
-
-def _await_results(connection: pq.abc.PGconn) -> pq.abc.PGresult | None:
+def _await_results(connection: pq.abc.PGconn, limit_seconds: float) -> pq.abc.PGresult | None:
     """Wait for the results of a pipeline without holding the interpreter lock; return the first that failed."""
+    ends = time.monotonic() + limit_seconds
     poll = select.poll()
+
+    def wait() -> None:
+        left_ms = (ends - time.monotonic()) * 1_000
+        if left_ms <= 0 or not poll.poll(left_ms):
+            raise unanswered(limit_seconds)
+        connection.consume_input()
+
     poll.register(connection.socket, _READABLE_OR_WRITABLE)
     while connection.flush():
-        poll.poll()
-        connection.consume_input()
+        wait()
     poll.modify(connection.socket, _READABLE)
     failed = None
     while True:
         while connection.is_busy():
-            poll.poll()
-            connection.consume_input()
+            wait()
         result = connection.get_result()
         if result is None:
             if connection.status != pq.ConnStatus.OK:

@@ -19,7 +19,7 @@ MAX_STATEMENTS: Final = 512
 """The prepared statements of a SQLite connection: one per number of rows, for the tables that wagers fill."""
 
 Rows = Sequence[tuple[Any, ...]]
-_MOVE_HEAD: Final = "UPDATE chains SET seq = ?, head = ? WHERE chain = ? AND epoch = ? AND seq = ?"
+_MOVE_HEAD: Final = "UPDATE chains SET seq = ?, head = ? WHERE chain = ? AND epoch = ? AND seq = ? AND head = ?"
 
 
 class HeadMovedError(Exception):
@@ -32,8 +32,24 @@ class HeadMove(NamedTuple):
     chain: str
     epoch: int
     seq: int
+    hash: bytes
     new_seq: int
     new_hash: bytes
+
+
+class StoredHead(NamedTuple):
+    """The head of a chain as the store has it."""
+
+    epoch: int
+    seq: int
+    hash: bytes
+
+
+class Renewal(NamedTuple):
+    """A lease that was renewed: the head of its chain, and the controller that asks for it ("" if none)."""
+
+    head: StoredHead
+    wanted_by: str
 
 
 class WriteConnection(ABC):
@@ -59,6 +75,14 @@ class WriteConnection(ABC):
         """Commit durably."""
 
     @abstractmethod
+    def read_head(self, chain: str) -> StoredHead | None:
+        """Return the head of a chain; None if there is no such chain."""
+
+    @abstractmethod
+    def renew(self, chain: str, epoch: int) -> Renewal | None:
+        """Renew the lease on a chain durably; return None if it is lost."""
+
+    @abstractmethod
     def rollback(self) -> None:
         """Roll back; raise a driver's error if the connection cannot be used any more."""
 
@@ -74,7 +98,7 @@ class SqliteWriteConnection(WriteConnection):
     def begin(self, move: HeadMove) -> None:
         """Begin a transaction and move the head at once."""
         self.driver.execute("BEGIN IMMEDIATE")
-        values = (move.new_seq, move.new_hash, move.chain, move.epoch, move.seq)
+        values = (move.new_seq, move.new_hash, move.chain, move.epoch, move.seq, move.hash)
         if self.driver.execute(_MOVE_HEAD, values).rowcount != 1:
             raise HeadMovedError
 
@@ -90,6 +114,16 @@ class SqliteWriteConnection(WriteConnection):
     def commit(self) -> None:
         """Commit durably."""
         self.driver.commit()
+
+    def read_head(self, chain: str) -> StoredHead | None:
+        """Return the head of a chain."""
+        row = self.driver.execute("SELECT epoch, seq, head FROM chains WHERE chain = ?", (chain,)).fetchone()
+        return None if row is None else StoredHead(*row)
+
+    def renew(self, chain: str, epoch: int) -> Renewal | None:
+        """Read the lease, without a write: a SQLite file has no other controllers that could stand by."""
+        found = self.read_head(chain)
+        return Renewal(found, "") if found is not None and found.epoch == epoch else None
 
     def rollback(self) -> None:
         """Roll back."""

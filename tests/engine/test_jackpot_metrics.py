@@ -1,6 +1,7 @@
 """The metrics of one jackpot follow its committed state, its devices and its writer."""
 
 import time
+from types import SimpleNamespace
 
 import pytest
 from prometheus_client import REGISTRY
@@ -22,7 +23,7 @@ def wire():
 
 @pytest.fixture
 def measured(wire):
-    return JackpotMetrics(wire.committed, wire.equipment, lambda: 17)
+    return JackpotMetrics(wire.committed, wire.equipment, SimpleNamespace(waiting=17, oldest_wait_seconds=lambda: 2.5))
 
 
 def test_pools_and_position_are_those_of_the_committed_state(wire, measured):

@@ -11,7 +11,7 @@ from alembic.autogenerate import compare_metadata
 from alembic.config import Config
 from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from sqlalchemy import func, inspect, select, text
+from sqlalchemy import func, inspect, select, text, true
 from sqlalchemy.exc import DBAPIError, IntegrityError, OperationalError
 
 import migrations
@@ -99,6 +99,7 @@ class StoredFloor(Floor):
                     map(repr, connection.execute(select(table).where(table.c.chain == self.chain)).all())
                 )
                 for table in tables.metadata.tables.values()
+                if table not in NOT_HISTORY
             }
 
     def check(self):
@@ -148,10 +149,15 @@ def test_append_only_rows_cannot_be_changed_deleted_or_replaced(floor, database,
     assert floor.all_rows() == before
 
 
+NOT_HISTORY = (tables.leases, tables.controllers, tables.snapshots)
+"""Tables that a batch does not write."""
+
+
 def copied_row(floor, table, **values):
     """Return True if a row could be inserted again with other values; roll it back."""
     with floor.database.writing.connect() as connection:
-        row = connection.execute(select(table).where(table.c.chain == floor.chain)).first()
+        of_chain = table.c.chain == floor.chain if "chain" in table.c else true()
+        row = connection.execute(select(table).where(of_chain)).first()
         try:
             connection.execute(table.insert().values(dict(row._mapping) | values))
         except IntegrityError:
@@ -210,6 +216,10 @@ def test_a_transfer_moves_money_between_two_accounts(floor):
 @pytest.mark.parametrize("table", tables.metadata.tables.values(), ids=lambda table: table.name)
 def test_required_columns_cannot_be_null(floor, database, table):
     floor.play({1: STRAIGHT_FLUSHES[0]})
+    with database.transaction() as connection:
+        connection.execute(tables.snapshots.insert().values(chain=floor.chain, seq=1, body="{}", note=""))
+        report = {"name": floor.chain, "address": "", "seen_ms": 0, "broker": 1, "body": "{}"}
+        connection.execute(tables.controllers.insert().values(**report))
     floor.execute(Identified("c1", "digest", OpenRound(AT, DEALER, "t2")))
     write_checkpoint(database, floor.chain, SIGNER)
     for column in table.columns:
@@ -283,7 +293,7 @@ def test_a_journal_that_was_taken_over_writes_nothing_more(floor, database):
     first = floor.journal
     second = Journal.open(database, floor.chain, "second")
     before, state = floor.all_rows(), first.jackpot
-    with pytest.raises(Fenced, match="another took over"):
+    with pytest.raises(Fenced, match="another controller has taken over"):
         first.execute([floor.wagered(1), floor.wagered(2), CloseWagers(AT, DEALER, "t1", 1)])
     assert floor.all_rows() == before
     assert first.jackpot == state

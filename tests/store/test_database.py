@@ -109,7 +109,7 @@ def states(database):
 def write(database, seq, *inserts, changes=(), chain="main"):
     """Write one transaction whose fence moves the chain on from this number."""
     with database.write_connection() as connection:
-        connection.begin(HeadMove(chain, 1, seq, seq + 1, b"x"))
+        connection.begin(HeadMove(chain, 1, seq, b"x", seq + 1, b"x"))
         for table, row, *on_conflict in inserts:
             connection.insert(table, [row], *on_conflict)
         for part, body in changes:

@@ -132,7 +132,7 @@ class Trail:
                     select(table).where(table.c.chain == "main").order_by(*table.primary_key.columns)
                 ).all()
                 for table in tables.metadata.tables.values()
-                if table is not tables.outbox
+                if table not in (tables.outbox, tables.controllers, tables.snapshots)
             }
         for name in ("transfers", "wagers", "commands", "rounds", "payouts"):
             self.rows[name].sort(key=lambda row: row.seq)
@@ -220,8 +220,16 @@ IN_ORDER = (tables.events, tables.transfers, tables.wagers, tables.commands, tab
 """Tables whose rows belong to an event and have its sequence number."""
 OF_NOW = (tables.balances, tables.states)
 """Tables for the whole trail: a change is found at the last event."""
-NOT_HISTORY = {"chains.epoch", "chains.owner", *map(str, tables.outbox.columns)}
-"""The present owner and the outbox, which are not part of the events."""
+NOT_HISTORY = {
+    "chains.epoch",
+    "chains.owner",
+    *(
+        str(column)
+        for table in (tables.outbox, tables.leases, tables.controllers, tables.snapshots)
+        for column in table.columns
+    ),
+}
+"""The present owner, the controllers, the snapshots and the outbox, which are not part of the events."""
 
 
 def test_an_untouched_trail_verifies(trail):
@@ -233,7 +241,8 @@ def test_an_untouched_trail_verifies(trail):
 
 
 def test_the_trail_holds_everything_that_is_tampered_with(trail):
-    assert all(len(rows) >= 5 for name, rows in trail.rows.items() if name not in ("chains", "checkpoints", "states"))
+    few = ("chains", "checkpoints", "states", "leases")
+    assert all(len(rows) >= 5 for name, rows in trail.rows.items() if name not in few)
     assert {row.status for row in trail.rows["payouts"]} == {"pending", "paid", "corrected"}
     assert {row.status for row in trail.rows["wagers"]} == {"accepted", "returned"}
     assert {row.outcome for row in trail.rows["rounds"]} == {"played", "void", None}
