@@ -20,11 +20,15 @@ from jackpot.clock import now
 from jackpot.core.commands import CONTROLLER
 from jackpot.core.notices import Notice, NoticeType
 from jackpot.core.site.commands import StartSoftware
+from jackpot.engine import controllers
 from jackpot.engine.alarms import Alarms
+from jackpot.engine.controllers import ControllerReport
+from jackpot.engine.jackpots import Jackpots
 from jackpot.engine.journal import Journal
 from jackpot.engine.service import JackpotService
 from jackpot.engine.site_writer import SiteWriter
 from jackpot.identity import owner, software_digest, software_version
+from jackpot.jackpot_runner import BROKER_SECONDS, JackpotRunner, RunnerParts
 from jackpot.notify.delivery import NoticeSender
 from jackpot.notify.low_reserve import notify_low_reserves
 from jackpot.notify.webhook import Webhook
@@ -49,13 +53,14 @@ from jackpot.web.services import SiteInfo, WebServices
 from jackpot.web.startup import StartupRouter
 from jackpot.web.verification import VerificationService
 from jackpot.wire.adapter import JackpotAdapter
-from jackpot.wire.mqtt_session import Address
-from jackpot.wire.retained import read_retained
+from jackpot.wire.mqtt_session import Address, MqttSession
+from jackpot.wire.retained import RetainedState, read_retained
 from jackpot.wire.topics import Topics
 
 WAL_CHECKPOINT_SECONDS: Final = 1.0
 FIRST_WAIT_SECONDS: Final = 0.5
 MAX_WAIT_SECONDS: Final = 10.0
+REPORT_SECONDS: Final = 1.0
 READ_SECONDS: Final = 15.0
 """How long one answer of the database to a query may take."""
 STOP_SECONDS: Final = 9.0
@@ -79,7 +84,9 @@ class Controller:
         self._databases: list[Database] = []
         self._site_writer: SiteWriter | None = None
         self.alarms = Alarms()
-        self.jackpots: dict[str, JackpotService] = {}
+        self.jackpots = Jackpots()
+        self._broker = _broker_probe(self._address, self._topics)
+        self._started_at = now()
         self.verification = VerificationMonitor(_order(settings, signer), self._notify_wrong_trail)
 
     async def run(self, ready: Callable[[Controller], None] = lambda _controller: None) -> None:
@@ -94,9 +101,12 @@ class Controller:
                     names = await self._until_reachable(partial(self._begin, database))
                     self._start_notices(group, database)
                     group.create_task(_checkpoint_wal(database), name="wal-checkpoint")
+                    group.create_task(self._broker.run(), name="broker-probe")
                     for name in names:
-                        adapter = await self._open(name)
-                        group.create_task(adapter.run(), name=f"jackpot-{name}")
+                        runner = JackpotRunner(name, self._runner_parts(name))
+                        group.create_task(runner.run(), name=f"jackpot-{name}")
+                        await runner.placed.wait()
+                    group.create_task(self._report(database), name="report")
                     await self._serve(group, router, ready)
         except* StoreError as errors:
             raise _first(errors) from None
@@ -148,8 +158,8 @@ class Controller:
         context = AppContext(services, authenticator, live, router.health)
         router.route_to(application(context, software_version()))
         group.create_task(authenticator.watch(), name="authentication")
-        for service in self.jackpots.values():
-            await service.listening.wait()
+        for source in list(self.jackpots.values()):
+            await source.listening.wait()
         if self._settings.verify_minutes:
             group.create_task(self.verification.run([SITE, *self.jackpots]), name="verification")
         ready(self)
@@ -199,24 +209,57 @@ class Controller:
             raise AssertionError("the site is read before anything is served")
         return self._site_writer
 
-    async def _open(self, name: str) -> JackpotAdapter:
-        """Acquire a jackpot at an epoch above the lease's and the broker's."""
+    def _runner_parts(self, name: str) -> RunnerParts:
+        database = self._database()
+        return RunnerParts(
+            jackpots=self.jackpots,
+            database=database,
+            name_of_controller=owner(),
+            prefers=name in self._settings.preferred,
+            read_retained=partial(self._read_retained, name),
+            open_journal=partial(self._open_journal, database, name),
+            new_service=self._new_service,
+            new_adapter=partial(JackpotAdapter, self._address, self._topics),
+            until_reachable=self._until_reachable,
+        )
+
+    async def _read_retained(self, name: str) -> RetainedState:
+        """Read what an earlier controller of a jackpot left with the broker."""
         probe = f"{self._topics.client_id(name)}-probe-{os.getpid()}"
         linked = [table for table, jackpot in self._require_site_writer().site.tables.items() if jackpot == name]
-        retained = await read_retained(self._address, self._topics, name, linked, probe)
-        database = self._database()
+        return await read_retained(self._address, self._topics, name, linked, probe)
+
+    def _open_journal(
+        self, database: Database, name: str, retained: RetainedState, at: int | None
+    ) -> tuple[Journal, Callable[[], object]]:
+        """Acquire a jackpot at an epoch above the lease's and the broker's."""
         target = self._settings.notice_target
-        journal = await self._until_reachable(
-            partial(Journal.open, database, name, owner(), seen_epoch=retained.epoch, notice_target=target)
-        )
-        log.info("jackpot acquired", jackpot=name, epoch=journal.lease.head.epoch, seq=journal.lease.head.seq)
-        checkpoint = partial(write_checkpoint, database, name, self._signer)
-        service = self.jackpots[name] = JackpotService(
-            journal, checkpoint, self._wake_notices, self.alarms, self._settings.stall_seconds
-        )
-        adapter = JackpotAdapter(self._address, self._topics, service)
-        adapter.take_over(retained)
-        return adapter
+        journal = Journal.open(database, name, owner(), seen_epoch=retained.epoch, notice_target=target, at=at)
+        return journal, partial(write_checkpoint, database, name, self._signer)
+
+    def _new_service(
+        self, journal: Journal, checkpoint: Callable[[], object], _retained: RetainedState
+    ) -> JackpotService:
+        return JackpotService(journal, checkpoint, self._wake_notices, self.alarms, self._settings.stall_seconds)
+
+    async def _report(self, database: Database) -> None:
+        """Report this controller to the others every second; a SQLite file has no others."""
+        while not database.is_sqlite:
+            own = ControllerReport(
+                name=owner(),
+                address=self._settings.advertised,
+                broker=self._broker.connected and self._broker.silent_seconds() < BROKER_SECONDS,
+                version=software_version(),
+                started_at=self._started_at,
+                positions={name: source.committed.position for name, source in self.jackpots.items()},
+                standby=tuple(name for name, source in self.jackpots.items() if not source.owned),
+                prefers=self._settings.preferred,
+            )
+            try:
+                await asyncio.to_thread(controllers.report, database, own)
+            except StoreError as error:
+                log.warning("controller not reported", problem=str(error))
+            await asyncio.sleep(REPORT_SECONDS)
 
     async def _until_reachable(self, act: Callable[[], T]) -> T:
         """Wait for a database server that is not reachable yet; a SQLite file that cannot be opened is an error."""
@@ -266,6 +309,16 @@ def _end_process() -> None:
     """End the process at once: everything that was answered is durable, and the broker publishes the will."""
     log.error("stopped without waiting for calls that do not return")
     os._exit(1)
+
+
+def _broker_probe(address: Address, topics: Topics) -> MqttSession:
+    """Return a session that only shows whether the broker can be reached from here, for the other controllers."""
+    name = f"{topics.client_id('controller')}-{owner()}".replace(":", "-")
+
+    async def connected() -> None:
+        return
+
+    return MqttSession(address, name, on_message=lambda _message: None, on_connect=connected, clean=True)
 
 
 def _webhook(settings: Settings) -> Webhook | None:

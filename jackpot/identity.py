@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import socket
 from collections.abc import Iterator
+from functools import cache
 from hashlib import sha256
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -43,5 +44,30 @@ def _files(root: Path) -> Iterator[tuple[str, Path]]:
 
 
 def owner() -> str:
-    """Return the name under which this process owns what it writes."""
-    return f"{socket.gethostname()}:{os.getpid()}"
+    """Return the name under which this process owns what it writes: machine, process, and the machine's own mark."""
+    return f"{socket.gethostname()}:{os.getpid()}:{_machine()}"
+
+
+def may_be_running(owned_by: str) -> bool:
+    """Return False only if the owner was a process on this machine that has ended."""
+    host, _, rest = owned_by.partition(":")
+    process, _, machine = rest.partition(":")
+    if host != socket.gethostname() or machine not in ("", _machine()) or not process.isdigit():
+        return True
+    try:
+        os.kill(int(process), 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
+
+
+@cache
+def _machine() -> str:
+    """Return a mark of this boot and this process namespace: process numbers mean nothing outside of them."""
+    try:
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+        return sha256(f"{boot} {Path('/proc/self/ns/pid').stat().st_ino}".encode()).hexdigest()[:6]
+    except OSError:
+        return ""

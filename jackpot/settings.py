@@ -39,6 +39,8 @@ class Settings(BaseSettings):
     broker_ca_file: str = ""
     mqtt_version: Literal["3.1.1", "5"] = "3.1.1"
     embedded_port: Annotated[int, Field(ge=0, le=65_535)] = 1883
+    advertise: Annotated[str, Field(description="URL at which other controllers reach this one; default: http")] = ""
+    prefer: Annotated[str, Field(description="jackpots that this controller should own, comma-separated")] = ""
     stall_seconds: Annotated[
         float, Field(ge=1, le=60, description="a store without progress for so long, with work waiting, has failed")
     ] = 3
@@ -59,6 +61,16 @@ class Settings(BaseSettings):
     def notice_target(self) -> NoticeTarget | None:
         """The target of notices; None if there is no webhook."""
         return NoticeTarget(self.site, self.reserve_floor_cents) if self.webhook_url else None
+
+    @property
+    def preferred(self) -> tuple[str, ...]:
+        """The jackpots that this controller should own while it runs."""
+        return tuple(name.strip() for name in self.prefer.split(",") if name.strip())
+
+    @property
+    def advertised(self) -> str:
+        """The address at which other controllers reach this one's HTTP server; "" if it has none."""
+        return self.advertise or (f"http://{self.http}" if self.http else "")
 
     def webhook_secrets(self) -> str:
         """Return the webhook's secrets, from the setting or from its file; never show them."""

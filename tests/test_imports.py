@@ -46,11 +46,13 @@ IMPORTS = {
         "jackpot.tokens",
         "jackpot.wire",
     },
+    "jackpot.jackpot_runner": {"jackpot.engine", "jackpot.identity", "jackpot.store", "jackpot.wire"},
     "jackpot.app": {
         "jackpot.clock",
         "jackpot.core",
         "jackpot.engine",
         "jackpot.identity",
+        "jackpot.jackpot_runner",
         "jackpot.metrics",
         "jackpot.notify",
         "jackpot.settings",

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -20,7 +18,7 @@ from jackpot.core.site.commands import SiteCommand
 from jackpot.engine.journal import Journal
 from jackpot.engine.lease import Lease
 from jackpot.engine.site_journal import SiteJournal
-from jackpot.identity import owner
+from jackpot.identity import may_be_running, owner
 from jackpot.settings import Settings, SettingsError
 from jackpot.store import tables
 from jackpot.store.checkpoints import write_checkpoint
@@ -103,7 +101,7 @@ class SiteContext(NamedTuple):
         """Refuse if a running controller owns the chain: a command must not displace it."""
         with self.database.reader() as connection:
             owned_by = connection.execute(select(tables.chains.c.owner).where(tables.chains.c.chain == chain)).scalar()
-        if owned_by and _may_be_running(owned_by):
+        if owned_by and may_be_running(owned_by):
             raise StoreError(f"the controller {owned_by} owns {chain}: stop it first, or use its console")
 
     def jackpot(self, name: str | None) -> str:
@@ -128,22 +126,6 @@ def open_site(config: Path) -> Iterator[SiteContext]:
         yield SiteContext(chosen, database)
     finally:
         database.close()
-
-
-def _may_be_running(owned_by: str) -> bool:
-    """Return False only if the owner was a process on this machine that has ended."""
-    host, _, process = owned_by.rpartition(":")
-    return host != socket.gethostname() or (process.isdigit() and _process_exists(int(process)))
-
-
-def _process_exists(process: int) -> bool:
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return True
 
 
 def require_file(database: Database) -> None:

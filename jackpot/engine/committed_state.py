@@ -46,6 +46,11 @@ class CommittedState:
         """Notify this subscriber, too, from now on."""
         self._subscribers.append(subscriber)
 
+    def unsubscribe(self, subscriber: Subscriber) -> None:
+        """Notify this subscriber no longer."""
+        if subscriber in self._subscribers:
+            self._subscribers.remove(subscriber)
+
     def notify_commit(self, events: NumberedEvents) -> None:
         """Notify subscribers of the events of a batch that is durable."""
         for subscriber in self._subscribers:

@@ -57,6 +57,9 @@ class RecentWins(NamedTuple):
 class JackpotService:
     """Owns a jackpot's journal while it runs; ends by itself only when another controller has taken over."""
 
+    owned: Final = True
+    has_owner: Final = True
+
     def __init__(
         self,
         journal: Journal,
@@ -71,14 +74,14 @@ class JackpotService:
         self.alarms = alarms or Alarms()
         self._stall_seconds, self._checked_at = stall_seconds, time.monotonic()
         self._resumed_at = self._checked_at
-        self.wanted_by: asyncio.Future[str] = self._loop.create_future()
-        """The name of a controller that asks for a hand-over, once one does."""
+        self._wanted_by = ""
         self.id = journal.jackpot.id
         self.ended: asyncio.Future[StoreError] = self._loop.create_future()
         self.committed = CommittedState(journal.jackpot, _position(journal))
         self.quarantine = new_quarantine()
         self.listening = asyncio.Event()
         """Set once the jackpot's devices are listened to."""
+        self.on_reload: Callable[[], None] = lambda: None
         self._writer = Writer(journal, checkpoint, self._hooks())
         self.equipment = EquipmentMonitor(self.committed, self._writer.enqueue)
         self._metrics = JackpotMetrics(self.committed, self.equipment, self._writer)
@@ -195,8 +198,12 @@ class JackpotService:
         return self.committed.store_failed or time.monotonic() - self._writer.renewed_at < LEASE_SECONDS
 
     def _wanted(self, controller: str) -> None:
-        if not self.wanted_by.done():
-            self.wanted_by.set_result(controller)
+        self._wanted_by = controller
+
+    def take_wanted_by(self) -> str:
+        """Return the name of the controller that has asked for a hand-over since the last call, "" if none."""
+        wanted_by, self._wanted_by = self._wanted_by, ""
+        return wanted_by
 
     def require_lease(self) -> None:
         """Raise `Fenced` if another controller has taken over; this reads the store."""

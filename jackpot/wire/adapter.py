@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Sequence
+from functools import partial
 from typing import Any, Final
 
 import structlog
@@ -27,7 +29,7 @@ from jackpot.wire.topics import InboundKind, Topics
 LEASE_SECONDS: Final = 30.0
 """How long to wait for the store to confirm the lease before connecting all the same."""
 RETRY_SECONDS: Final = 1.0
-OFFLINE_SECONDS: Final = 5.0
+OFFLINE_SECONDS: Final = 2.0
 FEW_WAITING: Final = MAX_WAITING // 2
 _DEVICE_REPORTS: Final = (InboundKind.PAD_STATUS, InboundKind.PAD_SHOWN, InboundKind.DEALER_STATUS)
 
@@ -42,6 +44,7 @@ class JackpotAdapter:
         self._committed = service.committed
         self._topics = topics
         self._closing = False
+        self._leaving = asyncio.Event()
         self._store_failed = False
         loop = asyncio.get_running_loop()
         self.publisher = Publisher(topics, service.committed, service.equipment.displays, loop.call_later)
@@ -63,8 +66,12 @@ class JackpotAdapter:
             before_connect=self._require_lease,
             on_lost=self._lost,
         )
-        self.publisher.publish_through(session.publish)
+        self.publisher.publish_through(partial(self._publish_while_owner, session))
         return session
+
+    def _publish_while_owner(self, session: MqttSession, *args: Any, **options: Any) -> bool:  # noqa: ANN401 - as publish
+        """Publish, unless the lease has lapsed and another controller may have taken over."""
+        return self.service.may_publish() and session.publish(*args, **options)
 
     def _will(self) -> Will:
         return Will(self._topics.controller(self.service.id), self._status("offline").encode())
@@ -80,10 +87,22 @@ class JackpotAdapter:
             self.publisher.load_wins(table, wins)
         self.publisher.queue_wins([win_of_row(self.service.id, row) for row in recent.changed])
 
-    def take_over(self, retained: RetainedState) -> None:
-        """Take over what an earlier controller left with the broker."""
+    def take_over(self, retained: RetainedState, *, store_failed: bool = True) -> None:
+        """Take over what an earlier controller left with the broker.
+
+        A store that failed only for that controller suspends no table here.
+        """
         self.publisher.load_lamps(retained.lamps)
-        self.service.record_store_failures(dict(retained.failed))
+        if store_failed:
+            self.service.record_store_failures(dict(retained.failed))
+
+    def leave(self) -> None:
+        """Hand the jackpot over: finish what is in hand, publish offline, release the lease."""
+        self._leaving.set()
+
+    def broker_silent_seconds(self) -> float:
+        """Return how long the broker has given no sign of life."""
+        return self._session.silent_seconds()
 
     # Changes of the committed state.
 
@@ -172,13 +191,14 @@ class JackpotAdapter:
     # From start to stop.
 
     async def run(self) -> None:
-        """Serve until cancelled; raises what ended the right to write."""
+        """Serve until cancelled, or until `leave`; raises what ended the right to write."""
         name = self.service.id
         session = asyncio.create_task(self._session.run(), name=f"session-{name}")
-        tasks = [
+        tasks: list[asyncio.Task[Any]] = [
             asyncio.create_task(self.service.run(), name=f"service-{name}"),
             asyncio.create_task(self._throttle.run(), name=f"meter-{name}"),
             asyncio.create_task(self._fetch_untaken(), name=f"untaken-{name}"),
+            asyncio.create_task(self._leaving.wait(), name=f"leaving-{name}"),
         ]
         try:
             waited_for: list[asyncio.Future[Any]] = [session, *tasks, self.service.ended]
@@ -199,17 +219,23 @@ class JackpotAdapter:
                 self._inbound.left_untaken = False
                 self._session.reconnect()
 
-    async def _stop(self, session: asyncio.Task[None], tasks: list[asyncio.Task[None]]) -> None:
-        """Finish the batch in hand, sign the head, publish offline; a new owner is not contradicted."""
+    async def _stop(self, session: asyncio.Task[None], tasks: Sequence[asyncio.Task[Any]]) -> None:
+        """Finish the batch in hand, sign the head, publish offline, release the lease.
+
+        A new owner is not contradicted: the offline status carries the old epoch, which all receivers ignore then.
+        """
         self._closing = True
         for task in tasks:
             task.cancel()
         await asyncio.to_thread(self.service.stop)
         await asyncio.sleep(0)  # the last batch's answers go out before the offline status
         ended = self.service.ended
-        if not (ended.done() and isinstance(ended.result(), Fenced)):
+        fenced = ended.done() and isinstance(ended.result(), Fenced)
+        if not fenced:
             self.publisher.publish_waiting()
-            await self._publish_offline()
+        await self._publish_offline()
+        if not fenced and not self._committed.store_failed:
+            await self._release_lease()
         session.cancel()
         await asyncio.gather(session, *tasks, return_exceptions=True)
 
@@ -220,6 +246,8 @@ class JackpotAdapter:
                 await self._session.publish_now(topic, self._status("offline"), retain=True)
         except Exception as error:  # noqa: BLE001 - the broker publishes the will then
             log.warning("offline status not published", jackpot=self.service.id, problem=str(error))
+
+    async def _release_lease(self) -> None:
         try:
             await asyncio.to_thread(self.service.release_lease)
         except StoreError as error:

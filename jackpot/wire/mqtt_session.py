@@ -32,6 +32,9 @@ FIRST_WAIT_SECONDS: Final = 0.2
 LONGEST_WAIT_SECONDS: Final = 10.0
 STEADY_SECONDS: Final = 5.0
 """The wait before a reconnect grows until a connection lasts this long."""
+PING_SECONDS: Final = 1.0
+MAX_SILENT_PINGS: Final = 5
+"""A connection on which the broker answers none of so many pings is lost, although it is open."""
 MAX_IN_FLIGHT: Final = 1_000
 MAX_EARLY: Final = 10_000
 SESSION_SECONDS: Final = 7 * 24 * 3600
@@ -112,6 +115,7 @@ class MqttSession:
         self._connection = 0
         self._early: list[ReceivedMessage] | None = None
         self.connected = False
+        self._lost_at = time.monotonic()
 
     async def run(self) -> None:
         """Stay connected until cancelled; each new connection begins with `on_connect`.
@@ -132,6 +136,8 @@ class MqttSession:
                 log.warning("broker lost", broker=self._address.shown, client=self._client_id, problem=str(error))
             finally:
                 was_connected = self.connected
+                if self.connected:
+                    self._lost_at = time.monotonic()
                 self.connected, self._client, self._paho = False, None, None
                 if self._transport is not None:
                     self._transport.close()
@@ -151,8 +157,33 @@ class MqttSession:
             await self._on_connect()
             _raise_if_cancelled()
             self._take_early()
-            async for _ in client.messages:  # no message arrives here; it ends with the connection
-                pass
+            pinging = asyncio.create_task(self._ping(), name=f"ping-{self._client_id}")
+            try:
+                async for _ in client.messages:  # no message arrives here; it ends with the connection
+                    pass
+            finally:
+                pinging.cancel()
+
+    async def _ping(self) -> None:
+        """Ping every second, and end a connection on which the broker is silent; the keepalive would take longer.
+
+        Pings are counted, not seconds: a process that was stopped itself has the answers still to read.
+        """
+        unanswered = 0
+        while self._transport is not None:
+            asked_at = time.monotonic()
+            self._transport.ping()
+            await asyncio.sleep(PING_SECONDS)
+            unanswered = unanswered + 1 if self._transport.received_at < asked_at else 0
+            if unanswered >= MAX_SILENT_PINGS:
+                log.warning("broker silent", broker=self._address.shown, client=self._client_id)
+                self._transport.end()
+
+    def silent_seconds(self) -> float:
+        """Return how long nothing has arrived from the broker, which is pinged every second."""
+        if not self.connected or self._transport is None:
+            return time.monotonic() - self._lost_at
+        return time.monotonic() - self._transport.received_at
 
     def _take(self, message: ReceivedMessage) -> None:
         """Keep messages that arrive before `on_connect` has finished: they could not be answered yet."""

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import ssl
+import time
 from collections import deque
 from collections.abc import Callable
 from functools import lru_cache, partial
@@ -68,6 +69,8 @@ class MqttTransport:
         self._connection = connection
         self._on_message = on_message
         self._socket: Any = None
+        self.received_at = time.monotonic()
+        """When the broker last sent something."""
         self._unread, self._wanted = bytearray(), 0
         self._unread_by_paho, self._ended = bytearray(), False
         self._unsent: list[bytes] = []
@@ -121,6 +124,7 @@ class MqttTransport:
     def _take(self, data: bytes) -> None:
         """Handle the complete packets, keep the rest."""
         private_api.note_received(self._paho)
+        self.received_at = time.monotonic()
         if self._unread:
             self._unread += data
             if len(self._unread) < self._wanted:
@@ -211,6 +215,16 @@ class MqttTransport:
         if on_delivery is not None:
             self._on_delivery[mid] = on_delivery
         return True
+
+    def ping(self) -> None:
+        """Ask the broker for a sign of life."""
+        if not self._is_closed:
+            self._send(b"\xc0\x00")
+
+    def end(self) -> None:
+        """End a connection on which the broker is silent."""
+        if not self._is_closed:
+            self._end()
 
     def acknowledge(self, mid: int) -> None:
         """Acknowledge a message to the broker."""

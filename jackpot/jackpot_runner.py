@@ -1,0 +1,250 @@
+"""One jackpot in this controller: stand by, take over when it is free, serve it, hand it over, and stand by again.
+
+Two or more controllers may serve one PostgreSQL database. Each jackpot is owned by one of them, by a lease that its
+writer renews every second; the others follow it in the store. A lease is judged by the database's clock. A jackpot on a
+SQLite file has no other controllers: it is acquired at once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Collection
+from typing import Any, Final, NamedTuple
+
+import structlog
+
+from jackpot.engine.controllers import ControllerReport, Ownership, ask_for, live_controllers, ownerships
+from jackpot.engine.follower import JackpotFollower
+from jackpot.engine.jackpots import Jackpots
+from jackpot.engine.journal import Journal
+from jackpot.engine.service import LEASE_SECONDS, JackpotService
+from jackpot.identity import may_be_running
+from jackpot.store.database import Database
+from jackpot.store.errors import StoreError, TakenOver
+from jackpot.wire.adapter import JackpotAdapter
+from jackpot.wire.retained import RetainedState
+
+POLL_SECONDS: Final = 0.25
+GRACE_SECONDS: Final = 1.0
+"""A free jackpot is left this long to a controller that prefers it."""
+HOLD_OFF_SECONDS: Final = 5.0
+"""A controller that has handed a jackpot over leaves it this long to the others."""
+BROKER_SECONDS: Final = 3.0
+"""An owner without a sign of life of the broker for this long hands over to a controller that has it."""
+ASK_SECONDS: Final = 10.0
+"""A controller asks for a jackpot that it prefers once it has stood by for this long: it is steady."""
+ANY: Final = "*"
+"""The request for a hand-over to any controller that stands by."""
+
+log = structlog.get_logger()
+
+
+class Claim(NamedTuple):
+    """The free lease that a controller may acquire: its epoch, None if it is not compared."""
+
+    epoch: int | None
+    store_failed: bool
+    """True if the store may have failed for the earlier owner, and not only its own connection."""
+
+
+class RunnerParts(NamedTuple):
+    """What a runner needs of its controller."""
+
+    jackpots: Jackpots
+    database: Database
+    name_of_controller: str
+    prefers: bool
+    read_retained: Callable[[], Awaitable[RetainedState]]
+    open_journal: Callable[[RetainedState, int | None], tuple[Journal, Callable[[], object]]]
+    """Acquires the lease, at this epoch only if one is given, and returns the journal and its checkpoint."""
+    new_service: Callable[[Journal, Callable[[], object], RetainedState], JackpotService]
+    new_adapter: Callable[[JackpotService], JackpotAdapter]
+    until_reachable: Callable[[Callable[[], Any]], Awaitable[Any]]
+    """Runs something in a thread, again and again while the store is not reachable."""
+
+
+class JackpotRunner:
+    """Runs one jackpot as its owner or as a standby, until cancelled."""
+
+    def __init__(self, name: str, parts: RunnerParts) -> None:
+        self.name = name
+        self._parts = parts
+        self._database = parts.database
+        self.placed = asyncio.Event()
+        """Set once the jackpot is shown here, owned or followed."""
+        self._not_before = 0.0
+        self._failed_at: float | None = None
+        self._stood_by = False
+
+    async def run(self) -> None:
+        """Own the jackpot whenever it is free, until cancelled; raises what ended the right to write for good."""
+        while True:
+            claim = await self._stand_by()
+            adapter = await self._take_over(claim)
+            if adapter is None:
+                continue
+            try:
+                await self._serve(adapter)
+            except TakenOver as error:
+                log.warning("standing by", jackpot=self.name, reason=str(error))
+            else:
+                log.warning("standing by", jackpot=self.name, reason="handed over")
+                self._not_before = time.monotonic() + HOLD_OFF_SECONDS
+            self._stood_by = True
+
+    # Standing by.
+
+    async def _stand_by(self) -> Claim:
+        """Follow the jackpot until it is free for this controller."""
+        if self._database.is_sqlite and not self._stood_by:
+            return Claim(None, store_failed=True)
+        since = time.monotonic()
+        free_since: float | None = None
+        following: asyncio.Task[None] | None = None
+        try:
+            while True:
+                found = await self._read()
+                if found is not None:
+                    owned, others = found
+                    free_since = (free_since or time.monotonic()) if self._is_free(owned) else None
+                    if free_since is not None and self._may_take(others, free_since):
+                        return Claim(owned.epoch, store_failed=self._store_failed_lately())
+                    await self._ask_if_preferred(owned, others, since)
+                if following is None:
+                    following = await self._follow()
+                await asyncio.sleep(POLL_SECONDS)
+        finally:
+            if following is not None:
+                following.cancel()
+
+    async def _follow(self) -> asyncio.Task[None] | None:
+        """Show the jackpot as it is stored, and go on showing it."""
+        try:
+            follower = await asyncio.to_thread(JackpotFollower.open, self._database, self.name)
+        except StoreError:
+            return None
+        self._stood_by = True
+        self._parts.jackpots[self.name] = follower
+        self.placed.set()
+        log.info("jackpot followed", jackpot=self.name, owner=follower.owner)
+        return asyncio.create_task(follower.run(), name=f"follower-{self.name}")
+
+    async def _read(self) -> tuple[Ownership, Collection[ControllerReport]] | None:
+        """Read the owner and the other controllers; None while the store does not answer."""
+        try:
+            found = await asyncio.to_thread(self._read_store)
+        except StoreError as error:
+            if self._failed_at is None:
+                log.warning("lease not read", jackpot=self.name, problem=str(error))
+            self._failed_at = time.monotonic()
+            return None
+        return found
+
+    def _read_store(self) -> tuple[Ownership, Collection[ControllerReport]]:
+        with self._database.reader() as connection:
+            owned = ownerships(connection).get(self.name, Ownership(self.name))
+            others = live_controllers(connection)
+        others.pop(self._parts.name_of_controller, None)
+        return owned, others.values()
+
+    def _is_free(self, owned: Ownership) -> bool:
+        """Return True if nobody owns the jackpot: released, not renewed in time, or its process has ended."""
+        if not owned.owner or owned.owner == self._parts.name_of_controller:
+            return True
+        if owned.renewed_seconds_ago is None or owned.renewed_seconds_ago > LEASE_SECONDS:
+            return True
+        return not may_be_running(owned.owner)
+
+    def _may_take(self, others: Collection[ControllerReport], free_since: float) -> bool:
+        at = time.monotonic()
+        if at < self._not_before and any(other.broker for other in others):
+            return False
+        preferred_elsewhere = any(self.name in other.prefers and other.broker for other in others)
+        return self._parts.prefers or not preferred_elsewhere or at - free_since >= GRACE_SECONDS
+
+    async def _ask_if_preferred(self, owned: Ownership, others: Collection[ControllerReport], since: float) -> None:
+        """Ask the owner for a jackpot that this controller prefers, and its owner does not."""
+        owner = next((other for other in others if other.name == owned.owner), None)
+        if not self._parts.prefers or owner is None or self.name in owner.prefers:
+            return
+        if time.monotonic() - since >= ASK_SECONDS and not owned.wanted_by:
+            await asyncio.to_thread(self._ask)
+
+    def _ask(self) -> None:
+        try:
+            ask_for(self._database, self.name, self._parts.name_of_controller)
+        except StoreError as error:
+            log.warning("hand-over not asked for", jackpot=self.name, problem=str(error))
+
+    def _store_failed_lately(self) -> bool:
+        """Return True if the store failed for this controller, too, or if it did not stand by before."""
+        return not self._stood_by or (
+            self._failed_at is not None and time.monotonic() - self._failed_at < 2 * LEASE_SECONDS
+        )
+
+    # Taking over and serving.
+
+    async def _take_over(self, claim: Claim) -> JackpotAdapter | None:
+        """Acquire the free lease; return None if another controller was faster."""
+        retained = await self._parts.read_retained()
+        began = time.monotonic()
+        try:
+            journal, checkpoint = await self._parts.until_reachable(
+                lambda: self._parts.open_journal(retained, claim.epoch)
+            )
+        except TakenOver as error:
+            log.info("not taken over", jackpot=self.name, reason=str(error))
+            return None
+        head = journal.lease.head
+        seconds = round(time.monotonic() - began, 3)
+        log.info("jackpot acquired", jackpot=self.name, epoch=head.epoch, seq=head.seq, seconds=seconds)
+        service = self._parts.new_service(journal, checkpoint, retained)
+        self._parts.jackpots[self.name] = service
+        self.placed.set()
+        adapter = self._parts.new_adapter(service)
+        adapter.take_over(retained, store_failed=claim.store_failed)
+        return adapter
+
+    async def _serve(self, adapter: JackpotAdapter) -> None:
+        """Serve until the jackpot is lost or handed over."""
+        leaving = asyncio.create_task(self._leave_when_due(adapter), name=f"hand-over-{self.name}")
+        try:
+            await adapter.run()
+        finally:
+            leaving.cancel()
+
+    async def _leave_when_due(self, adapter: JackpotAdapter) -> None:
+        """Hand over when another controller asks for it, or has the broker while this one does not."""
+        if self._database.is_sqlite:
+            return
+        service = adapter.service
+        await service.listening.wait()
+        while True:
+            await asyncio.sleep(POLL_SECONDS)
+            wanted_by = service.take_wanted_by()
+            if not wanted_by and adapter.broker_silent_seconds() < BROKER_SECONDS:
+                continue
+            if await self._has_successor(wanted_by or ANY):
+                log.warning("handing over", jackpot=self.name, to=wanted_by or "a controller that has the broker")
+                adapter.leave()
+                return
+
+    async def _has_successor(self, wanted_by: str) -> bool:
+        """Return True if a controller that stands by has the broker; a request by one that has not is withdrawn."""
+        found = await self._read()
+        if found is None:
+            return False
+        ready = {other.name for other in found[1] if other.broker and self.name in other.standby}
+        if wanted_by in ready or (wanted_by == ANY and ready):
+            return True
+        if found[0].wanted_by:
+            log.warning("not handed over", jackpot=self.name, to=wanted_by, reason="it does not stand by with a broker")
+            await asyncio.to_thread(self._withdraw)
+        return False
+
+    def _withdraw(self) -> None:
+        try:
+            ask_for(self._database, self.name, "")
+        except StoreError as error:
+            log.warning("request not withdrawn", jackpot=self.name, problem=str(error))
