@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple
 
 import structlog
 
-from jackpot.engine.controllers import ControllerReport, Ownership, ask_for, live_controllers, ownerships
+from jackpot.engine.controllers import ANY, ControllerReport, Ownership, ask_for, live_controllers, ownerships
 from jackpot.engine.follower import JackpotFollower
 from jackpot.engine.jackpots import Jackpots
 from jackpot.engine.journal import Journal
@@ -34,13 +34,11 @@ BROKER_SECONDS: Final = 3.0
 """An owner without a sign of life of the broker for this long hands over to a controller that has it."""
 ASK_SECONDS: Final = 10.0
 """A controller asks for a jackpot that it prefers once it has stood by for this long: it is steady."""
-ANY: Final = "*"
-"""The request for a hand-over to any controller that stands by."""
 
 log = structlog.get_logger()
 
 
-class Claim(NamedTuple):
+class FreeLease(NamedTuple):
     """The free lease that a controller may acquire: its epoch, None if it is not compared."""
 
     epoch: int | None
@@ -87,6 +85,8 @@ class JackpotRunner:
             try:
                 await self._serve(adapter)
             except TakenOver as error:
+                if self._database.is_sqlite:
+                    raise  # the file has a new owner, and nothing would renew its lease
                 log.warning("standing by", jackpot=self.name, reason=str(error))
             else:
                 log.warning("standing by", jackpot=self.name, reason="handed over")
@@ -95,10 +95,10 @@ class JackpotRunner:
 
     # Standing by.
 
-    async def _stand_by(self) -> Claim:
+    async def _stand_by(self) -> FreeLease:
         """Follow the jackpot until it is free for this controller."""
-        if self._database.is_sqlite and not self._stood_by:
-            return Claim(None, store_failed=True)
+        if self._database.is_sqlite:
+            return FreeLease(None, store_failed=True)
         since = time.monotonic()
         free_since: float | None = None
         following: asyncio.Task[None] | None = None
@@ -109,7 +109,7 @@ class JackpotRunner:
                     owned, others = found
                     free_since = (free_since or time.monotonic()) if self._is_free(owned) else None
                     if free_since is not None and self._may_take(others, free_since):
-                        return Claim(owned.epoch, store_failed=self._store_failed_lately())
+                        return FreeLease(owned.epoch, store_failed=self._store_failed_lately())
                     await self._ask_if_preferred(owned, others, since)
                 if following is None:
                     following = await self._follow()
@@ -185,7 +185,7 @@ class JackpotRunner:
 
     # Taking over and serving.
 
-    async def _take_over(self, claim: Claim) -> JackpotAdapter | None:
+    async def _take_over(self, claim: FreeLease) -> JackpotAdapter | None:
         """Acquire the free lease; return None if another controller was faster."""
         retained = await self._parts.read_retained()
         began = time.monotonic()

@@ -36,6 +36,7 @@ COMMANDS: Final = {
     "audit": ("audit", "app"),
     "report": ("audit", "report_app"),
     "floor": ("floor", "app"),
+    "handover": ("handover", "handover"),
     "operator": ("operators", "operator_app"),
     "config": ("operators", "config_app"),
     "adjustment": ("operators", "adjustment_app"),

@@ -18,6 +18,8 @@ from jackpot.store.hash_chain import SITE
 
 LIVE_SECONDS: Final = 10.0
 """A controller that has not reported for this long is not listed."""
+ANY: Final = "*"
+"""The request for a hand-over to any controller that stands by."""
 KEEP_SECONDS: Final = 86_400.0
 """Reports older than this are deleted."""
 

@@ -550,7 +550,8 @@ def test_a_chain_missing_from_the_list_does_not_verify(site, jackpot, chain):
 
 def test_a_jackpot_whose_rows_were_all_deleted_does_not_verify(site, jackpot):
     """The site's own chain still lists the jackpot."""
-    site.sql(*(f"DELETE FROM {name} WHERE chain = 'main'" for name in reversed(tables.metadata.tables)))
+    of_chains = [name for name, table in tables.metadata.tables.items() if "chain" in table.columns]
+    site.sql(*(f"DELETE FROM {name} WHERE chain = 'main'" for name in reversed(of_chains)))
     assert jackpot(site.folder, "audit", "verify").code == 1
 
 

@@ -10,7 +10,7 @@ from sqlalchemy import select
 from jackpot.core.events import EventType
 from jackpot.store import tables
 from tests.support import postgres
-from tests.support.daemon import LIMIT_SECONDS, wait_until
+from tests.support.daemon import LIMIT_SECONDS, mosquitto, wait_until
 
 TAKEOVER_SECONDS = 5
 LAG_SECONDS = 10
@@ -120,3 +120,77 @@ def test_a_stop_hands_over_at_once_and_the_other_goes_on(pair):
     assert seconds < TAKEOVER_SECONDS + LAG_SECONDS
     assert second.stop() == 0
     assert_posted_once(second, "w1", "w2")
+
+
+def controllers(site):
+    """Return the names of the controllers that have reported, by process number."""
+    return {row.name.split(":")[1]: row.name for row in site.rows(select(tables.controllers))}
+
+
+def test_a_handover_moves_the_jackpot_and_back_without_a_lost_answer(pair):
+    first, second, client = pair
+    wait_until(lambda: len(controllers(first)) == 2, "both reports")
+    arguments = ("handover", "--token", first.tokens[0], "--reason", "update of the first machine")
+    answer = first.answer(*arguments)
+    assert answer["owner"] == controllers(first)[str(second.process.pid)]
+    assert wager_until_accepted(client, 1, "w1")[0] == "accepted"
+    answer = first.answer(*arguments, "--to", controllers(first)[str(first.process.pid)])
+    assert answer["before"] == controllers(first)[str(second.process.pid)]
+    assert wager_until_accepted(client, 2, "w2")[0] == "accepted"
+    assert owns(first)
+    assert [row.type for row in first.rows(requests())] == ["handover_requested"] * 2
+    refused = first.run(*arguments, "--to", "elsewhere:1")
+    assert (refused.code, "no such controller stands by" in refused.err) == (1, True)
+    assert first.stop() == 0
+    assert second.stop() == 0
+    assert_posted_once(first, "w1", "w2")
+
+
+def requests():
+    e = tables.events.c
+    return select(e.type).where(e.chain == "site", e.type == "handover_requested")
+
+
+def test_a_rolling_restart_under_load_loses_no_answer(pair):
+    first, second, client = pair
+    verdicts = []
+    for box, site in ((1, first), (2, second), (3, first)):
+        assert site.stop() == 0
+        verdicts.append(wager_until_accepted(client, box, f"w{box}")[0])
+        site.start()
+    assert verdicts == ["accepted"] * 3
+    assert_posted_once(first, "w1", "w2", "w3")
+
+
+def test_a_controller_gets_the_jackpot_that_it_prefers_and_keeps_it(new_site, mosquitto_port, postgres_url):
+    first = new_site(mosquitto_port, database=postgres.new_postgres_database(postgres_url))
+    second = first.twin()
+    second.settings["PREFER"] = "main"
+    first.start()
+    assert owns(first)
+    second.start()
+    wait_until(lambda: owns(second), "the hand-over to the preferred controller")
+    epoch = ownership(second)[1]
+    wait_until(lambda: first.log.count("standing by") == 1, "the first controller to stand by")
+    assert (owns(second), ownership(second)[1]) == (True, epoch)
+    assert second.stop() == 0
+    wait_until(lambda: owns(first), "the first controller to take over again")
+    assert first.stop() == 0
+
+
+def test_a_fenced_owner_without_a_wager_notices_it_and_leaves_no_online_status(
+    new_site, new_client, mosquitto_port, tmp_path
+):
+    """Two brokers, one SQLite file: the first controller learns of the second from the store alone."""
+    first = new_site(mosquitto_port)
+    first.start()
+    client = new_client(mosquitto_port, first.id, "jackpots/main/controller")
+    wait_until(lambda: (client.last("jackpots/main/controller") or {}).get("state") == "online", "the first")
+    with mosquitto(tmp_path) as other_port:
+        second = first.twin()
+        second.settings["BROKER"] = f"mqtt://127.0.0.1:{other_port}"
+        second.start()
+        assert first.process.wait(timeout=LIMIT_SECONDS) == 1
+        assert client.last("jackpots/main/controller")["state"] == "offline"
+        assert "another controller has taken over" in first.log
+        assert second.stop() == 0

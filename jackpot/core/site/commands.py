@@ -100,6 +100,16 @@ class StartSoftware(NamedTuple):
     reserve_floor_cents: int = 0
 
 
+class RequestHandover(NamedTuple):
+    """A supervisor or manager asks the owner of a jackpot to hand it over to a controller; "*" is any."""
+
+    at: str
+    actor: Actor
+    jackpot: str
+    controller: str
+    reason: str
+
+
 class SignIn(NamedTuple):
     """An operator signs in from a browser; the person and the address are recorded."""
 
@@ -127,7 +137,7 @@ class RefuseSignIn(NamedTuple):
 
 SiteCommand = (
     AddOperator | RevokeOperator | RenewToken | ProposeManager | ApproveManager | WithdrawManager | AddJackpot
-    | AddTable | StartSoftware | SignIn | SignOut | RefuseSignIn
+    | AddTable | StartSoftware | SignIn | SignOut | RefuseSignIn | RequestHandover
 )  # fmt: skip
 
 

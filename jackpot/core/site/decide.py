@@ -21,6 +21,7 @@ from jackpot.core.site.commands import (
     ProposeManager,
     RefuseSignIn,
     RenewToken,
+    RequestHandover,
     RevokeOperator,
     SignIn,
     SignOut,
@@ -100,6 +101,9 @@ def _is_allowed_for_others(site: Site, command: SiteCommand) -> bool:
             return itself or command.actor == KEYHOLDER
         case StartSoftware() | RefuseSignIn():
             return command.actor == CONTROLLER
+        case RequestHandover():
+            own = site.operators.get(command.actor.name)
+            return own is not None and own.active and own.actor == command.actor and own.role is Role.SUPERVISOR
         case SignIn() | SignOut():
             own = site.operators.get(command.actor.name)
             return own is not None and own.active and own.actor == command.actor
@@ -206,6 +210,13 @@ def _expiry(command: AddOperator | RenewToken | ApproveManager) -> dict[str, str
     return {"expires_at": command.expires_at}
 
 
+def _request_handover(site: Site, command: RequestHandover) -> SiteEvent:
+    if command.jackpot not in site.jackpots:
+        raise Refused(CommandError.MALFORMED, f"the site has no jackpot {command.jackpot!r}")
+    asked = {"jackpot": command.jackpot, "controller": command.controller, "reason": command.reason}
+    return _event(command, SiteEventType.HANDOVER_REQUESTED, **asked)
+
+
 def _sign_in(_site: Site, command: SignIn) -> SiteEvent:
     return _event(command, SiteEventType.SIGNED_IN, address=command.address)
 
@@ -257,4 +268,5 @@ _HANDLERS: Final[dict[type, Callable[..., SiteEvent]]] = {
     SignIn: _sign_in,
     SignOut: _sign_out,
     RefuseSignIn: _refuse_sign_in,
+    RequestHandover: _request_handover,
 }

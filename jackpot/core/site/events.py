@@ -22,6 +22,7 @@ class SiteEventType(StrEnum):
     SIGNED_IN = "signed_in"
     SIGNED_OUT = "signed_out"
     SIGN_IN_REFUSED = "sign_in_refused"
+    HANDOVER_REQUESTED = "handover_requested"
 
 
 class SiteEvent(NamedTuple):

@@ -38,7 +38,12 @@ def evolve_site(site: Site, event: SiteEvent) -> Site:
             return site._replace(tables={**site.tables, data["table"]: data["jackpot"]})
         case SiteEventType.SOFTWARE_STARTED:
             return site._replace(software=data["digest"])
-        case SiteEventType.SIGNED_IN | SiteEventType.SIGNED_OUT | SiteEventType.SIGN_IN_REFUSED:
+        case (
+            SiteEventType.SIGNED_IN
+            | SiteEventType.SIGNED_OUT
+            | SiteEventType.SIGN_IN_REFUSED
+            | SiteEventType.HANDOVER_REQUESTED
+        ):
             return site
 
 

@@ -135,6 +135,10 @@ def _until(data: Data) -> str:
     return f"; the token expires on {data['expires_at'][:10]}" if data.get("expires_at") else ""
 
 
+def _controller(name: str) -> str:
+    return "another controller" if name == "*" else name
+
+
 def _refused(data: Data, _event: AuditEvent) -> str:
     times = data["attempts"]
     return f"Sign-in refused {'once' if times == 1 else f'{times} times'} from {data['address']}."
@@ -188,4 +192,7 @@ _SENTENCES: Final[dict[str, Callable[[Data, AuditEvent], str]]] = {
     SiteEventType.SIGNED_IN: lambda d, _: f"Signed in from {d['address']}.",
     SiteEventType.SIGNED_OUT: lambda d, _: f"Signed out from {d['address']}.",
     SiteEventType.SIGN_IN_REFUSED: _refused,
+    SiteEventType.HANDOVER_REQUESTED: lambda d, _: (
+        f"Hand-over of {d['jackpot']} to {_controller(d['controller'])} requested{_because(d['reason'])}."
+    ),
 }
