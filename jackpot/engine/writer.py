@@ -107,7 +107,7 @@ class Writer:
         self._waiting_since = self._renewal_tried_at = time.monotonic()
         self._in_hand_since: float | None = None
         self.renewed_at = time.monotonic()
-        """When the last successful renewal of the lease began."""
+        """When the lease was last known to be held: a renewal began, or a commit has ended."""
         self._thread = threading.Thread(target=self._run, name=f"writer-{journal.lease.chain}", daemon=True)
         self._thread.start()
 
@@ -235,6 +235,8 @@ class Writer:
         """Hand over the durable batch with the answer to each request."""
         seconds = time.perf_counter() - self._batch_began
         events = [event for answer in answers if isinstance(answer, Decision) for event in answer.events]
+        if events:
+            self.renewed_at = time.monotonic()  # the fence has shown that the lease is held
         replies = [(request.reply, answer) for request, answer in zip(requests, answers, strict=True)]
         jackpot, head = self.journal.jackpot, self.journal.lease.head
         self._hooks.deliver(CommittedBatch(jackpot, head, list(enumerate(events, before + 1)), replies, seconds))

@@ -127,9 +127,16 @@ def controllers(site):
     return {row.name.split(":")[1]: row.name for row in site.rows(select(tables.controllers))}
 
 
+def ready(site):
+    """Return the process numbers of the controllers that have reported the broker as connected."""
+    return {row.name.split(":")[1] for row in site.rows(select(tables.controllers)) if row.broker}
+
+
 def test_a_handover_moves_the_jackpot_and_back_without_a_lost_answer(pair):
     first, second, client = pair
-    wait_until(lambda: len(controllers(first)) == 2, "both reports")
+    wait_until(
+        lambda: ready(first) == set(controllers(first)) == {str(s.process.pid) for s in pair[:2]}, "both reports"
+    )
     arguments = ("handover", "--token", first.tokens[0], "--reason", "update of the first machine")
     answer = first.answer(*arguments)
     assert answer["owner"] == controllers(first)[str(second.process.pid)]
