@@ -180,7 +180,10 @@ def program() -> str:
 def _config(folder: Path, port: int) -> str:
     return f"""server_name: jackpot
 listen: "127.0.0.1:-1"
-jetstream {{ store_dir: {json.dumps(str(folder / "store"))} }}
+jetstream {{
+  store_dir: {json.dumps(str(folder / "store"))}
+  sync_interval: always
+}}
 mqtt {{
   listen: "127.0.0.1:{port}"
   ack_wait: "{ACK_WAIT}"

@@ -1,17 +1,19 @@
 """The embedded broker: a child of the daemon, and never another server at its port."""
 
 import asyncio
+import json
 import os
 import signal
 import socket
 import subprocess
+import urllib.request
 from pathlib import Path
 
 import pytest
 
 from jackpot.wire import embedded_broker
 from jackpot.wire.embedded_broker import BrokerError, EmbeddedBroker, embedded
-from tests.support.daemon import Client, Site, free_port, takes_connections, wait_until
+from tests.support.daemon import LIMIT_SECONDS, Client, Site, free_port, takes_connections, wait_until
 
 CONNECT, CONNACK = b"\x10\x0d\0\4MQTT\4\2\0\x3c\0\1a", b"\x20\2\0\0"
 
@@ -92,6 +94,15 @@ def test_a_restarted_broker_still_has_its_retained_messages(new_site):
     os.kill(broker_of(site), signal.SIGKILL)
     wait_until(lambda: '"embedded broker restarted"' in site.log, "another broker")
     wait_until(lambda: retained(port, site.id, "kept"), "the retained message")
+
+
+def test_what_the_broker_stores_is_on_disk_before_it_is_acknowledged(tmp_path, monkeypatch):
+    monitor, config = free_port(), embedded_broker._config
+    monkeypatch.setattr(embedded_broker, "_config", lambda *of: f'{config(*of)}http: "127.0.0.1:{monitor}"\n')
+    with embedded(tmp_path):
+        wait_until(lambda: takes_connections(monitor), "its monitor")
+        with urllib.request.urlopen(f"http://127.0.0.1:{monitor}/jsz", timeout=LIMIT_SECONDS) as answer:
+            assert json.load(answer)["config"]["sync_always"] is True
 
 
 def test_no_broker_outlives_a_killed_daemon(new_site):
