@@ -165,10 +165,8 @@ class JackpotAdapter:
             self._acknowledge(message)
         elif source.kind is InboundKind.CONTROLLER:
             self._received_controller(message)
-        else:
-            self._inbound.receive(message, source)
-            if source.kind in _DEVICE_REPORTS:
-                self._committed.notify_status(source.name)
+        elif self._inbound.receive(message, source) and source.kind in _DEVICE_REPORTS:
+            self._committed.notify_status(source.name)
 
     def _acknowledge(self, message: ReceivedMessage) -> None:
         self._session.acknowledge(message)

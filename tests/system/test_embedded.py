@@ -96,13 +96,22 @@ def test_a_restarted_broker_still_has_its_retained_messages(new_site):
     wait_until(lambda: retained(port, site.id, "kept"), "the retained message")
 
 
-def test_what_the_broker_stores_is_on_disk_before_it_is_acknowledged(tmp_path, monkeypatch):
+def test_retained_state_is_on_disk_before_it_is_acknowledged_and_passing_messages_do_not_wait(tmp_path, monkeypatch):
     monitor, config = free_port(), embedded_broker._config
     monkeypatch.setattr(embedded_broker, "_config", lambda *of: f'{config(*of)}http: "127.0.0.1:{monitor}"\n')
-    with embedded(tmp_path):
+    with EmbeddedBroker(tmp_path) as monitored:
         wait_until(lambda: takes_connections(monitor), "its monitor")
-        with urllib.request.urlopen(f"http://127.0.0.1:{monitor}/jsz", timeout=LIMIT_SECONDS) as answer:
-            assert json.load(answer)["config"]["sync_always"] is True
+        client = Client(monitored.port, "casino", "kept")
+        client.publish("kept", {"by": "the broker"}, retain=True)
+        client.wait("kept")
+        client.close()
+        asked = f"http://127.0.0.1:{monitor}/jsz?streams=true&config=true"
+        with urllib.request.urlopen(asked, timeout=LIMIT_SECONDS) as answer:
+            found = json.load(answer)
+    assert found["config"]["sync_always"] is True
+    (account,) = found["account_details"]
+    modes = {one["name"]: one["config"].get("persist_mode", "default") for one in account["stream_detail"]}
+    assert (modes["$MQTT_rmsgs"], modes["$MQTT_msgs"]) == ("default", "async")
 
 
 def test_no_broker_outlives_a_killed_daemon(new_site):
