@@ -17,6 +17,7 @@ from jackpot.wire.client_id_theft import MANY_LOSSES, ClientIdTheft
 from jackpot.wire.mqtt_session import Address
 from jackpot.wire.mqtt_transport import ReceivedMessage
 from jackpot.wire.topic_watch import MAX_ON_THEIR_WAY, TopicWatch, position_of
+from tests.support.daemon import LIMIT_SECONDS
 from tests.support.wire_floor import ROOT, WireFloor
 
 LAMP = f"{ROOT}tables/t1/pads/3/lamp"
@@ -74,14 +75,22 @@ def in_loop(test):
     return run
 
 
-async def overwrite_for(floor, seconds):
-    """Let the watch overwrite for a while, and return what it published."""
+async def overwrite_until(floor, done):
+    """Let the watch overwrite until something is done, and a moment longer; return what it published."""
     before = len(floor.sent)
     task = asyncio.create_task(floor.watch._overwrite_due(lambda: None))
-    await asyncio.sleep(seconds)
+    async with asyncio.timeout(LIMIT_SECONDS):
+        while not done(len(floor.sent) - before):  # noqa: ASYNC110 - a condition has no event
+            await asyncio.sleep(0.01)
+    await asyncio.sleep(0.2)
     task.cancel()
     await asyncio.gather(task, return_exceptions=True)
     return floor.sent[before:]
+
+
+async def overwrite(floor, count):
+    """Let the watch overwrite until it has published this many messages, and a moment longer."""
+    return await overwrite_until(floor, lambda published: published >= count)
 
 
 def fake(epoch=7, seq=1):
@@ -166,12 +175,12 @@ async def test_a_flood_of_foreign_messages_is_overwritten_twice_a_second_and_the
     monkeypatch.setattr(topic_watch, "BETWEEN_OVERWRITES_SECONDS", 1_000)
     for _ in range(100):
         floor.hear(fake())
-    assert await overwrite_for(floor, 0.3) == [(LAMP, floor.sent[-1][1])]
+    assert [topic for topic, _ in await overwrite(floor, 1)] == [LAMP]
     floor.hear(fake())
     assert floor.foreign == 101
-    assert await overwrite_for(floor, 0.3) == []
+    assert await overwrite(floor, 0) == []
     floor.watch._due[LAMP] = 0.0
-    (overwritten,) = await overwrite_for(floor, 0.3)
+    (overwritten,) = await overwrite(floor, 1)
     assert json.loads(overwritten[1])["lit"] is False
 
 
@@ -182,17 +191,17 @@ async def test_a_message_of_the_next_owner_is_not_overwritten(floor):
 
     floor.service.require_lease = fenced
     floor.hear(fake(epoch=8))
-    assert await overwrite_for(floor, 0.3) == []
+    assert await overwrite_until(floor, lambda _: floor.ended) == []
     assert [str(error) for error in floor.ended] == ["another controller took over"]
 
 
 @in_loop
 async def test_the_epoch_goes_above_a_foreign_position_unless_no_controller_can_have_had_it(floor):
     floor.hear(fake(seq=10**6))
-    assert len(await overwrite_for(floor, 0.3)) == 1
+    assert len(await overwrite(floor, 1)) == 1
     assert floor.raised == [7]
     floor.hear(fake(epoch=7 + 1_001), f"{ROOT}tables/t1/state")
-    overwritten = await overwrite_for(floor, 0.3)
+    overwritten = await overwrite(floor, 2)
     assert [topic.removeprefix(ROOT) for topic, _ in overwritten] == ["tables/t1/state", "jackpots/main/controller"]
     assert floor.raised == [7]
     assert AlarmCode.EPOCH_REFUSED in {alarm.code for alarm in floor.service.alarms.all()}
@@ -214,7 +223,7 @@ async def test_alarms_end_when_nothing_foreign_came_for_a_while(floor, monkeypat
     await asyncio.sleep(0.1)
     assert floor.service.alarms.all()
     monkeypatch.setattr(topic_watch, "QUIET_SECONDS", 0)
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(LIMIT_SECONDS):
         while floor.service.alarms.all():  # noqa: ASYNC110 - alarms have no event
             await asyncio.sleep(0.01)
     task.cancel()
