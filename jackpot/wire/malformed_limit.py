@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import Final
 
-MAX_ON_A_TOPIC: Final = 10
+MAX_ON_A_TOPIC: Final = 25
 MAX_ON_ALL_TOPICS: Final = 100
 """As many are answered, kept and logged in each second; the others are only counted and acknowledged."""
 WINDOW_SECONDS: Final = 1.0
