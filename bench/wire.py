@@ -387,7 +387,16 @@ def responder(kind: str, port: int) -> Iterator[subprocess.Popen[str]]:
 class Controller:
     """A site and its daemon as a process."""
 
-    def __init__(self, folder: Path, port: int, database: str, site: str = SITE, checkout: Path | None = None) -> None:
+    def __init__(  # noqa: PLR0913 - a place, a broker, a store, and options
+        self,
+        folder: Path,
+        port: int,
+        database: str,
+        site: str = SITE,
+        checkout: Path | None = None,
+        *,
+        tables: int = TABLES,
+    ) -> None:
         self.folder = folder
         folder.mkdir()
         self._python = str(checkout / ".venv" / "bin" / "python") if checkout else sys.executable
@@ -397,7 +406,7 @@ class Controller:
             "JACKPOT_HTTP": os.environ.get("BENCH_HTTP", ""),
             "JACKPOT_LOG_LEVEL": "info",
         }
-        where = ["--site", site, "--tables", str(TABLES), "--boxes", str(BOXES), "--database", database]
+        where = ["--site", site, "--tables", str(tables), "--boxes", str(BOXES), "--database", database]
         made = self._run("init", *where, "--broker", f"mqtt://127.0.0.1:{port}", "--json")
         self.token = next(iter(json.loads(made)["tokens"].values()))
 

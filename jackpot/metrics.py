@@ -15,7 +15,13 @@ BUILD = Info("jackpot_build", "The running software")
 WAGERS = Counter("jackpot_wagers", "Wager messages answered", ["jackpot", "verdict", "reason"])
 COMMANDS = Counter("jackpot_commands", "Dealer commands answered", ["jackpot", "type", "error"])
 MALFORMED = Counter("jackpot_malformed_messages", "Messages that do not follow the protocol", ["jackpot", "kind"])
+UNANSWERED = Counter(
+    "jackpot_malformed_unanswered_messages", "Malformed messages not answered: too many in a second", ["jackpot"]
+)
 UNTAKEN = Counter("jackpot_untaken_messages", "Messages left with the broker because the queue is full", ["jackpot"])
+FOREIGN = Counter(
+    "jackpot_foreign_messages", "Messages of other clients on the controller's own topics", ["jackpot", "kind"]
+)
 ROUNDS = Counter("jackpot_rounds", "Rounds that ended", ["jackpot", "outcome"])
 PAYOUTS = Counter("jackpot_payouts", "Prizes of rounds that ended", ["jackpot", "hand"])
 PAYOUT_CENTS = Counter("jackpot_payout_cents", "Prizes of rounds that ended, in cents", ["jackpot", "hand"])

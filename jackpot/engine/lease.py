@@ -16,6 +16,7 @@ from sqlalchemy.dialects.sqlite import insert as upsert_sqlite
 
 from jackpot.core.events import Event
 from jackpot.core.site.events import SiteEvent
+from jackpot.engine.epoch_limit import is_believable
 from jackpot.store import tables
 from jackpot.store.database import Database
 from jackpot.store.database_clock import clock_ms
@@ -187,14 +188,23 @@ class Lease:
 
 
 def acquire_lease(  # noqa: PLR0913 - the terms of the lease
-    database: Database, chain: str, owner: str, *, seen_epoch: int = 0, seal: Seal = unsealed, at: int | None = None
+    database: Database,
+    chain: str,
+    owner: str,
+    *,
+    seen_epoch: int = 0,
+    mark_epoch: int = 0,
+    seal: Seal = unsealed,
+    at: int | None = None,
 ) -> Lease:
-    """Own a chain at a new epoch, above its last one and `seen_epoch`; a new chain begins empty.
+    """Own a chain at a new epoch, above its last one and `seen_epoch` if believable; a new chain begins empty.
 
     With `at`, the chain is acquired only if its epoch is still this one: another controller may be faster.
     """
     with database.transaction() as connection:
         row = connection.execute(select(tables.chains).where(tables.chains.c.chain == chain)).one_or_none()
+        if not is_believable(seen_epoch, lease_epoch=row.epoch if row else 0, mark_epoch=mark_epoch):
+            seen_epoch = mark_epoch
         if row is None:
             first = {"chain": chain, "seq": 0, "head": GENESIS, "epoch": seen_epoch + 1, "owner": owner}
             connection.execute(insert(tables.chains).values(**first, signed=0))

@@ -21,9 +21,10 @@ from jackpot.wire.messages import Malformed
 from jackpot.wire.meter_throttle import MeterThrottle
 from jackpot.wire.mqtt_session import Address, MqttSession, Will
 from jackpot.wire.mqtt_transport import ReceivedMessage
-from jackpot.wire.payloads import encoded, win_of_row
+from jackpot.wire.payloads import win_of_row
 from jackpot.wire.publisher import Publisher
 from jackpot.wire.retained import RetainedState
+from jackpot.wire.topic_watch import TopicWatch
 from jackpot.wire.topics import InboundKind, Topics
 
 LEASE_SECONDS: Final = 30.0
@@ -39,7 +40,7 @@ log = structlog.get_logger()
 class JackpotAdapter:
     """The MQTT side of one jackpot: publishes what was committed, submits what is received."""
 
-    def __init__(self, address: Address, topics: Topics, service: JackpotService) -> None:
+    def __init__(self, address: Address, topics: Topics, service: JackpotService, *, mark_epoch: int = 0) -> None:
         self.service = service
         self._committed = service.committed
         self._topics = topics
@@ -50,6 +51,7 @@ class JackpotAdapter:
         self.publisher = Publisher(topics, service.committed, service.equipment.displays, loop.call_later)
         self._throttle = MeterThrottle(self.publisher.meter)
         self._inbound = Inbound(service=service, publisher=self.publisher, acknowledge=self._acknowledge)
+        self.watch = TopicWatch(address, topics, service, self.publisher, mark_epoch=mark_epoch)
         self._session = self._new_session(address)
         self._load_wins()
         self._committed.subscribe(self)
@@ -65,6 +67,7 @@ class JackpotAdapter:
             on_connect=self._connected,
             before_connect=self._require_lease,
             on_lost=self._lost,
+            is_displaced=self.watch.theft.lost,
         )
         self.publisher.publish_through(partial(self._publish_while_owner, session))
         return session
@@ -77,7 +80,7 @@ class JackpotAdapter:
         return Will(self._topics.controller(self.service.id), self._status("offline").encode())
 
     def _status(self, state: str) -> str:
-        return encoded({"state": state, "epoch": self._committed.position.epoch})
+        return self.publisher.status(state)
 
     def _load_wins(self) -> None:
         """Reload pending wins and those that may not have been published."""
@@ -93,6 +96,7 @@ class JackpotAdapter:
         A store that failed only for that controller suspends no table here.
         """
         self.publisher.load_lamps(retained.lamps)
+        self.watch.refuse_epoch(retained.epoch)
         if store_failed:
             self.service.record_store_failures(dict(retained.failed))
 
@@ -143,6 +147,7 @@ class JackpotAdapter:
         metrics.CONNECTIONS.labels(self.service.id).inc()
         metrics.CERTIFICATE.labels(self.service.id).set(self._session.certificate_ends() or 0)
         self._committed.broker_connected = True
+        self.watch.all_published(self._session.local_address)
         self.publisher.publish_all_retained()
         await self._session.subscribe(self._topics.subscriptions(self.service.id))
         self.service.listening.set()
@@ -160,10 +165,8 @@ class JackpotAdapter:
             self._acknowledge(message)
         elif source.kind is InboundKind.CONTROLLER:
             self._received_controller(message)
-        else:
-            self._inbound.receive(message, source)
-            if source.kind in _DEVICE_REPORTS:
-                self._committed.notify_status(source.name)
+        elif self._inbound.receive(message, source) and source.kind in _DEVICE_REPORTS:
+            self._committed.notify_status(source.name)
 
     def _acknowledge(self, message: ReceivedMessage) -> None:
         self._session.acknowledge(message)
@@ -178,11 +181,13 @@ class JackpotAdapter:
         except Malformed:
             found = messages.ControllerMessage(state="offline", epoch=0)
         epoch = self._committed.position.epoch
+        if self.watch.refuse_epoch(found.epoch):
+            return
         if found.epoch > epoch:
             log.error("a higher epoch was seen", jackpot=self.service.id, mine=epoch, seen=found.epoch)
             self.service.raise_epoch(found.epoch, self._epoch_raised)
         elif found.epoch < epoch or found.state == "offline":
-            self.publisher.online()
+            self.watch.overwrite(message.topic)
 
     def _epoch_raised(self) -> None:
         """Connect again with a will of the new epoch."""
@@ -196,6 +201,7 @@ class JackpotAdapter:
         session = asyncio.create_task(self._session.run(), name=f"session-{name}")
         tasks: list[asyncio.Task[Any]] = [
             asyncio.create_task(self.service.run(), name=f"service-{name}"),
+            asyncio.create_task(self.watch.run(self._epoch_raised), name=f"watch-{name}"),
             asyncio.create_task(self._throttle.run(), name=f"meter-{name}"),
             asyncio.create_task(self._fetch_untaken(), name=f"untaken-{name}"),
             asyncio.create_task(self._leaving.wait(), name=f"leaving-{name}"),

@@ -23,6 +23,7 @@ from jackpot.engine.service import JackpotService
 from jackpot.engine.writer import Answer, TooBusyError
 from jackpot.store.errors import Rejected
 from jackpot.wire import messages
+from jackpot.wire.malformed_limit import MalformedLimit
 from jackpot.wire.messages import DealerCommand, Malformed
 from jackpot.wire.mqtt_transport import ReceivedMessage
 from jackpot.wire.payloads import WagerAnswer, shorten
@@ -48,7 +49,7 @@ class Inbound:
         self._equipment = service.equipment
         self._publisher = publisher
         self._acknowledge = acknowledge
-        self._logged: dict[str, float] = {}
+        self._logged: set[str] = set()
         self.left_untaken = False
         """A message was left with the broker, which may not redeliver it on this connection."""
         self._accepted = metrics.WAGERS.labels(self._id, "accepted", "")
@@ -62,19 +63,35 @@ class Inbound:
             InboundKind.DISPLAY_STATUS: self._display_status,
             InboundKind.DISPLAY_SHOWN: self._display_shown,
         }
-        for kind in InboundKind:
-            metrics.MALFORMED.labels(self._id, kind.value)  # counters start at zero, so that the first is seen
+        self._malformed = {kind: metrics.MALFORMED.labels(self._id, kind.value) for kind in InboundKind}
+        self._unanswered = metrics.UNANSWERED.labels(self._id)
+        self._malformed_limit = MalformedLimit()
+        self._logged_since = -LOG_SECONDS
 
-    def receive(self, message: ReceivedMessage, source: Source) -> None:
-        """Handle one message; one that the writer has no room for is left with the broker."""
+    def receive(self, message: ReceivedMessage, source: Source) -> bool:
+        """Handle one message, and return True if it was read; without room at the writer it is left with the broker."""
         try:
             self._handlers[source.kind](message, source)
         except TooBusyError:
             self.left_untaken = True
             metrics.UNTAKEN.labels(self._id).inc()
         except Malformed as malformed:
-            self._quarantine(message, source, malformed)
             self._acknowledge(message)
+            self._malformed[source.kind].inc()
+            if self._malformed_limit.allows(message.topic):
+                self._refuse_malformed(source, malformed)
+                self._quarantine(message, malformed)
+            else:
+                self._unanswered.inc()
+            return False
+        return True
+
+    def _refuse_malformed(self, source: Source, malformed: Malformed) -> None:
+        """Answer a wager or a command that cannot be read."""
+        if source.kind is InboundKind.WAGER:
+            self._answer_wager(source, malformed.device_id, "rejected", WagerRejection.MALFORMED)
+        elif source.kind is InboundKind.COMMAND and malformed.device_id is not None:
+            self._refuse(source.name, malformed.device_id, "malformed", malformed.problem)
 
     def _linked_table(self, name: str) -> Table | None:
         """Return a table of this jackpot; None if this controller does not own it."""
@@ -87,11 +104,7 @@ class Inbound:
         if self._linked_table(source.name) is None:
             self._acknowledge(message)
             return
-        try:
-            wager = messages.read_wager(message.payload)
-        except Malformed as malformed:
-            self._answer_wager(source, malformed.device_id, "rejected", WagerRejection.MALFORMED)
-            raise
+        wager = messages.read_wager(message.payload)
         if source.box > MAX_BOX:
             self._answer_wager(source, wager.wager_id, "rejected", WagerRejection.UNKNOWN_BOX)
             self._acknowledge(message)
@@ -111,7 +124,8 @@ class Inbound:
         elif isinstance(answer, Refused):
             answered = self._answer_wager(source, wager_id, "rejected", answer.code.value)
         elif isinstance(answer, Rejected):
-            self._quarantine(message, source, Malformed(str(answer)))
+            self._malformed[source.kind].inc()
+            self._quarantine(message, Malformed(str(answer)))
             answered = self._answer_wager(source, wager_id, "rejected", WagerRejection.MALFORMED)
         else:
             return  # not durable, so not answered; the broker redelivers it, or the pad repeats it
@@ -161,12 +175,7 @@ class Inbound:
         if self._linked_table(source.name) is None:
             self._acknowledge(message)
             return
-        try:
-            command = messages.read_command(message.payload)
-        except Malformed as malformed:
-            if malformed.device_id is not None:
-                self._refuse(source.name, malformed.device_id, "malformed", malformed.problem)
-            raise
+        command = messages.read_command(message.payload)
         content = json.dumps(command.model_dump(exclude={"command_id"}), sort_keys=True)
         digest = hashlib.sha256(content.encode(errors="surrogatepass")).hexdigest()
         identified = Identified(command.command_id, digest, self._core_command(source.name, command))
@@ -208,7 +217,8 @@ class Inbound:
             )
             metrics.COMMANDS.labels(self._id, command.type, answer.code.value).inc()
         elif isinstance(answer, Rejected):
-            self._quarantine(message, Source(InboundKind.COMMAND, table), Malformed(str(answer)))
+            self._malformed[InboundKind.COMMAND].inc()
+            self._quarantine(message, Malformed(str(answer)))
             answered = self._refuse(table, command.command_id, "malformed", str(answer))
         else:
             return  # not durable, so not answered
@@ -234,14 +244,14 @@ class Inbound:
 
     # Messages that cannot be read.
 
-    def _quarantine(self, message: ReceivedMessage, source: Source, malformed: Malformed) -> None:
-        """Count it, keep it for support, and log it once a minute for each device."""
-        metrics.MALFORMED.labels(self._id, source.kind.value).inc()
+    def _quarantine(self, message: ReceivedMessage, malformed: Malformed) -> None:
+        """Keep it for support, and log it once a minute for each of the first devices."""
         kept = message.payload[: messages.MAX_BYTES]
         self._service.quarantine.append(QuarantinedMessage(now(), message.topic, malformed.problem, kept))
         at = time.monotonic()
-        if at - self._logged.get(message.topic, -LOG_SECONDS) >= LOG_SECONDS:
-            if len(self._logged) > MAX_QUARANTINED:
-                self._logged.clear()
-            self._logged[message.topic] = at
+        if at - self._logged_since >= LOG_SECONDS:
+            self._logged_since = at
+            self._logged.clear()
+        if message.topic not in self._logged and len(self._logged) < MAX_QUARANTINED:
+            self._logged.add(message.topic)
             log.warning("malformed message", topic=message.topic, problem=malformed.problem, bytes=len(message.payload))

@@ -249,12 +249,26 @@ class CommandRefusedMessage(StrictModel):
 
 
 class Malformed(ValueError):  # noqa: N818 - a fault of the message, not of the program
-    """A message that is not of the protocol; `device_id` is its wager or command id where a valid one could be read."""
+    """A message that is not of the protocol; what is wrong with it is worked out only when it is read."""
 
-    def __init__(self, problem: str, device_id: str | None = None) -> None:
+    def __init__(self, problem: str | ValidationError, payload: bytes = b"", id_name: str = "") -> None:
         super().__init__(problem)
-        self.problem = problem
-        self.device_id = device_id
+        self._problem = problem
+        self._payload = payload
+        self._id_name = id_name
+
+    def __str__(self) -> str:
+        return self.problem
+
+    @property
+    def problem(self) -> str:
+        """What is wrong, as a sentence for a person."""
+        return self._problem if isinstance(self._problem, str) else _first(self._problem)
+
+    @property
+    def device_id(self) -> str | None:
+        """The wager or command id, where a valid one can be read."""
+        return _id_in(self._payload, self._id_name) if len(self._payload) <= MAX_PARSED_BYTES else None
 
 
 _COMMANDS: Final[TypeAdapter[DealerCommand]] = TypeAdapter(Annotated[DealerCommand, Field(discriminator="type")])
@@ -268,7 +282,7 @@ def read_wager(payload: bytes) -> WagerMessage:
     try:
         return WagerMessage.model_validate_json(_bounded(payload, "wager_id"))
     except ValidationError as error:
-        raise Malformed(_first(error), _id_in(payload, "wager_id")) from None
+        raise Malformed(error, payload, "wager_id") from None
 
 
 def read_command(payload: bytes) -> DealerCommand:
@@ -276,7 +290,7 @@ def read_command(payload: bytes) -> DealerCommand:
     try:
         return _COMMANDS.validate_json(_bounded(payload, "command_id"))
     except ValidationError as error:
-        raise Malformed(_first(error), _id_in(payload, "command_id")) from None
+        raise Malformed(error, payload, "command_id") from None
 
 
 def read(model: type[M], payload: bytes) -> M:
@@ -284,14 +298,13 @@ def read(model: type[M], payload: bytes) -> M:
     try:
         return model.model_validate_json(_bounded(payload))
     except ValidationError as error:
-        raise Malformed(_first(error)) from None
+        raise Malformed(error) from None
 
 
 def _bounded(payload: bytes, name: str = "") -> bytes:
-    """Return the payload, or raise `Malformed` if it is too long, with the sender's id where it can be read."""
+    """Return the payload, or raise `Malformed` if it is too long."""
     if len(payload) > MAX_BYTES:
-        found = _id_in(payload, name) if len(payload) <= MAX_PARSED_BYTES else None
-        raise Malformed(f"the payload has {len(payload)} bytes, more than {MAX_BYTES}", found)
+        raise Malformed(f"the payload has {len(payload)} bytes, more than {MAX_BYTES}", payload, name)
     return payload
 
 

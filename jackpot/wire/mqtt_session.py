@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+import secrets
 import socket
 import ssl
 import time
@@ -37,6 +38,8 @@ MAX_SILENT_PINGS: Final = 5
 """A connection on which the broker answers none of so many pings is lost, although it is open."""
 MAX_IN_FLIGHT: Final = 1_000
 MAX_EARLY: Final = 10_000
+OTHER_ID_SECONDS: Final = 600.0
+"""How long a client id of its own is used where another client has taken ours."""
 SESSION_SECONDS: Final = 7 * 24 * 3600
 MQTT_5: Final = 5
 
@@ -99,6 +102,7 @@ class MqttSession:
         on_connect: Callable[[], Awaitable[None]],
         before_connect: Callable[[], Awaitable[None]] | None = None,
         on_lost: Callable[[], None] = lambda: None,
+        is_displaced: Callable[[], bool] = lambda: False,
         clean: bool = False,
     ) -> None:
         self._address = address
@@ -108,6 +112,9 @@ class MqttSession:
         self._on_connect = on_connect
         self._before_connect = before_connect
         self._on_lost = on_lost
+        self._is_displaced = is_displaced
+        self._other_id: str | None = None
+        self._asked_to_reconnect = False
         self._clean = clean
         self._client: aiomqtt.Client | None = None
         self._paho: Paho | None = None
@@ -120,7 +127,8 @@ class MqttSession:
     async def run(self) -> None:
         """Stay connected until cancelled; each new connection begins with `on_connect`.
 
-        `before_connect` may block: connecting displaces another client with the same client id.
+        `before_connect` may block: connecting displaces another client with the same client id. `is_displaced` is asked
+        when the broker has closed a connection; if another client has our id, an id of its own is used for a while.
         """
         wait = FIRST_WAIT_SECONDS
         while True:
@@ -135,16 +143,31 @@ class MqttSession:
                     wait = FIRST_WAIT_SECONDS
                 log.warning("broker lost", broker=self._address.shown, client=self._client_id, problem=str(error))
             finally:
-                was_connected = self.connected
-                if self.connected:
-                    self._lost_at = time.monotonic()
-                self.connected, self._client, self._paho = False, None, None
-                if self._transport is not None:
-                    self._transport.close()
-                if was_connected:
-                    self._on_lost()
+                if self._end_connection():
+                    wait = FIRST_WAIT_SECONDS
             await asyncio.sleep(random.uniform(wait / 2, wait))  # noqa: S311 - spreads reconnects, keeps no secret
             wait = min(2 * wait, LONGEST_WAIT_SECONDS)
+
+    def _end_connection(self) -> bool:
+        """Clean up after a connection; return True if the next one is to be made at once, with another client id."""
+        was_connected, asked = self.connected, self._asked_to_reconnect
+        self.connected, self._client, self._paho, self._asked_to_reconnect = False, None, None, False
+        if self._transport is not None:
+            self._transport.close()
+        if not was_connected:
+            return False
+        self._lost_at = time.monotonic()
+        self._on_lost()
+        if asked or self._other_id is not None or not self._is_displaced():
+            return False
+        self._other_id = f"{self._client_id}-{secrets.token_hex(4)}"
+        log.error("client id taken by another client", client=self._client_id, instead=self._other_id)
+        asyncio.get_running_loop().call_later(OTHER_ID_SECONDS, self._use_own_id)
+        return True
+
+    def _use_own_id(self) -> None:
+        self._other_id = None
+        self.reconnect()
 
     async def _run_connection(self) -> None:
         self._early = []
@@ -202,18 +225,19 @@ class MqttSession:
             raise aiomqtt.MqttError("a message from the broker could not be handled") from error
 
     def _new_client(self) -> aiomqtt.Client:
-        persistent: dict[str, Any] = {"clean_session": self._clean}
+        clean = self._clean or self._other_id is not None
+        persistent: dict[str, Any] = {"clean_session": clean}
         if self._address.version == MQTT_5:
             properties = Properties(PacketTypes.CONNECT)  # type: ignore[no-untyped-call]
-            properties.SessionExpiryInterval = 0 if self._clean else SESSION_SECONDS
+            properties.SessionExpiryInterval = 0 if clean else SESSION_SECONDS
             properties.ReceiveMaximum = MAX_IN_FLIGHT
-            persistent = {"clean_start": self._clean, "properties": properties}
+            persistent = {"clean_start": clean, "properties": properties}
         client = aiomqtt.Client(
             self._address.host,
             self._address.port,
             username=self._address.username,
             password=self._address.password,
-            identifier=self._client_id,
+            identifier=self._other_id or self._client_id,
             protocol=aiomqtt.ProtocolVersion(self._address.version),
             will=aiomqtt.Will(self._will.topic, self._will.payload, qos=1, retain=True) if self._will else None,
             keepalive=KEEPALIVE_SECONDS,
@@ -234,7 +258,17 @@ class MqttSession:
         """Connect again, with a new will if given; the broker then redelivers what was not acknowledged."""
         self._will = will or self._will
         if self._paho is not None:
+            self._asked_to_reconnect = True
             self._paho.disconnect()
+
+    @property
+    def local_address(self) -> str:
+        """Our own end of the connection, as the broker sees it unless addresses are translated on the way."""
+        found = self._paho.socket() if self._paho is not None else None
+        if not isinstance(found, socket.socket):
+            return ""
+        host, port = found.getsockname()[:2]
+        return f"{host}:{port}"
 
     def certificate_ends(self) -> float | None:
         """Return when the broker's certificate expires, in seconds since 1970; None without TLS."""
@@ -242,11 +276,11 @@ class MqttSession:
         certificate = found.getpeercert() if isinstance(found, ssl.SSLSocket) else None
         return ssl.cert_time_to_seconds(str(certificate["notAfter"])) if certificate else None
 
-    async def subscribe(self, filters: list[str]) -> None:
+    async def subscribe(self, filters: list[str], qos: int = 1) -> None:
         """Subscribe to these filters; raise `MqttError` if the broker refuses one."""
         if self._client is None:
             return
-        granted = await self._client.subscribe([(topic, 1) for topic in filters])
+        granted = await self._client.subscribe([(topic, qos) for topic in filters])
         refused = [topic for topic, code in zip(filters, granted, strict=True) if _code(code) >= REFUSED]
         if refused:
             raise aiomqtt.MqttError(f"the broker refuses subscriptions to {', '.join(refused)}")

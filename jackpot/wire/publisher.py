@@ -42,6 +42,8 @@ class Publisher:
         self._displays = displays
         self._call_later = call_later
         self._publish: Publish = lambda *_args, **_options: False
+        self.on_published: Callable[[str, bytes], None] = lambda _topic, _payload: None
+        """Called with each message on a topic that is watched."""
         self._round_wins: dict[str, list[Plain]] = {}
         """The wins of each table's last round, as last published."""
         self._queued_wins: deque[Plain] = deque(maxlen=MAX_QUEUED_WINS)
@@ -56,6 +58,14 @@ class Publisher:
     def publish_through(self, publish: Publish) -> None:
         """Use this session's publish from now on."""
         self._publish = publish
+
+    def publish_own(self, topic: str, payload: str | bytes) -> bool:
+        """Publish retained state on a topic that is watched; return False if it could not be published."""
+        data = payload.encode() if isinstance(payload, str) else payload
+        if not self._publish(topic, data, retain=True):
+            return False
+        self.on_published(topic, data)
+        return True
 
     def publish_all_retained(self) -> None:
         """Publish all retained state afresh, and the wins that wait."""
@@ -98,13 +108,16 @@ class Publisher:
 
     def online(self) -> None:
         """Publish that the controller is online."""
-        status = encoded({"state": "online", "epoch": self._committed.position.epoch})
-        self._publish(self._topics.controller(self._jackpot.id), status, retain=True)
+        self.publish_own(self._topics.controller(self._jackpot.id), self.status("online"))
+
+    def status(self, state: str) -> str:
+        """Return the controller's status message."""
+        return encoded({"state": state, "epoch": self._committed.position.epoch})
 
     def meter(self) -> None:
         """Publish the meter."""
         payload = views.meter(self._committed, now())
-        if self._publish(self._topics.meter(self._jackpot.id), encoded(payload), retain=True):
+        if self.publish_own(self._topics.meter(self._jackpot.id), encoded(payload)):
             published_at = time.monotonic()
             self._committed.displayed_cents = payload["amount_cents"]
             self._committed.meter_published_at = published_at
@@ -116,12 +129,14 @@ class Publisher:
         """Publish a table's round and phase."""
         self._state_at[table.id] = time.monotonic()
         self._waiting_states.pop(table.id, None)
-        self._publish(self._topics.state(table.id), encoded(views.table_state(self._committed, table)), retain=True)
+        self.publish_own(self._topics.state(table.id), encoded(views.table_state(self._committed, table)))
 
     def clear(self, table: Table) -> None:
         """Clear everything retained of a table that was removed."""
-        self._publish(self._topics.state(table.id), b"", retain=True)
-        for box in (*range(1, table.boxes + 1), *self._unknown_boxes.pop(table.id, ())):
+        self.publish_own(self._topics.state(table.id), b"")
+        for box in range(1, table.boxes + 1):
+            self.publish_own(self._topics.lamp(table.id, box), b"")
+        for box in self._unknown_boxes.pop(table.id, ()):
             self._publish(self._topics.lamp(table.id, box), b"", retain=True)
 
     def _publish_table(self, name: str, *, may_wait: bool) -> None:
@@ -150,9 +165,11 @@ class Publisher:
 
     def lamp(self, table: Table, box: int, answer: WagerAnswer | None) -> bool:
         """Publish one lamp, with the answer to the pad's message; return False if it could not be published."""
-        retain = 1 <= box <= table.boxes or self._add_unknown_box(table.id, box)
         payload = payloads.lamp(table, box, answer, self._committed.position)
-        return self._publish(self._topics.lamp(table.id, box), payload, retain=retain)
+        topic = self._topics.lamp(table.id, box)
+        if 1 <= box <= table.boxes:
+            return self.publish_own(topic, payload)
+        return self._publish(topic, payload, retain=self._add_unknown_box(table.id, box))
 
     def lamps(self, table: Table, boxes: Iterable[int]) -> None:
         """Publish the lamps of these boxes, changed by something other than their pad's message."""

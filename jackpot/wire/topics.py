@@ -53,6 +53,7 @@ class Topics:
         self._patterns = [(kind, re.compile(f"{re.escape(self.root)}/{pattern}")) for kind, pattern in _PATTERNS]
         self._parsed_topics: dict[str, Source | None] = {}
         self.every_lamp = f"{self.root}/tables/+/pads/+/lamp"
+        self._a_state = re.compile(f"{re.escape(self.root)}/tables/({_ID})/state")
         self._a_lamp = re.compile(f"{re.escape(self.root)}/tables/({_ID})/pads/({_BOX})/lamp")
 
     def client_id(self, jackpot: str) -> str:
@@ -67,6 +68,11 @@ class Topics:
         """Return the table and box of a lamp's topic; None for any other topic."""
         match = self._a_lamp.fullmatch(topic)
         return (match[1], int(match[2])) if match else None
+
+    def table_of(self, topic: str) -> str | None:
+        """Return the table of a state's topic; None for any other topic."""
+        match = self._a_state.fullmatch(topic)
+        return match[1] if match else None
 
     def reply(self, table: str) -> str:
         """Return the topic of the replies to a dealer terminal."""

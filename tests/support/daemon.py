@@ -53,13 +53,13 @@ def wait_until(condition, what="it", seconds=LIMIT_SECONDS):
 
 
 @contextmanager
-def mosquitto(folder, port=None):
+def mosquitto(folder, port=None, settings="log_type error\n"):
     """Start Debian's Mosquitto on its own port, and kill it at the end."""
     port = port or free_port()
     config = Path(folder) / f"mosquitto-{port}.conf"
     config.write_text(
         f"listener {port} 127.0.0.1\nallow_anonymous true\nset_tcp_nodelay true\npersistence false\n"
-        "max_inflight_messages 500\nmax_queued_messages 20000\nlog_type error\n"
+        f"max_inflight_messages 500\nmax_queued_messages 20000\n{settings}"
     )
     process = subprocess.Popen(
         [shutil.which("mosquitto") or "/usr/sbin/mosquitto", "-c", str(config)], stderr=subprocess.DEVNULL

@@ -1,17 +1,19 @@
 """The embedded broker: a child of the daemon, and never another server at its port."""
 
 import asyncio
+import json
 import os
 import signal
 import socket
 import subprocess
+import urllib.request
 from pathlib import Path
 
 import pytest
 
 from jackpot.wire import embedded_broker
 from jackpot.wire.embedded_broker import BrokerError, EmbeddedBroker, embedded
-from tests.support.daemon import Client, Site, free_port, takes_connections, wait_until
+from tests.support.daemon import LIMIT_SECONDS, Client, Site, free_port, takes_connections, wait_until
 
 CONNECT, CONNACK = b"\x10\x0d\0\4MQTT\4\2\0\x3c\0\1a", b"\x20\2\0\0"
 
@@ -92,6 +94,24 @@ def test_a_restarted_broker_still_has_its_retained_messages(new_site):
     os.kill(broker_of(site), signal.SIGKILL)
     wait_until(lambda: '"embedded broker restarted"' in site.log, "another broker")
     wait_until(lambda: retained(port, site.id, "kept"), "the retained message")
+
+
+def test_retained_state_is_on_disk_before_it_is_acknowledged_and_passing_messages_do_not_wait(tmp_path, monkeypatch):
+    monitor, config = free_port(), embedded_broker._config
+    monkeypatch.setattr(embedded_broker, "_config", lambda *of: f'{config(*of)}http: "127.0.0.1:{monitor}"\n')
+    with EmbeddedBroker(tmp_path) as monitored:
+        wait_until(lambda: takes_connections(monitor), "its monitor")
+        client = Client(monitored.port, "casino", "kept")
+        client.publish("kept", {"by": "the broker"}, retain=True)
+        client.wait("kept")
+        client.close()
+        asked = f"http://127.0.0.1:{monitor}/jsz?streams=true&config=true"
+        with urllib.request.urlopen(asked, timeout=LIMIT_SECONDS) as answer:
+            found = json.load(answer)
+    assert found["config"]["sync_always"] is True
+    (account,) = found["account_details"]
+    modes = {one["name"]: one["config"].get("persist_mode", "default") for one in account["stream_detail"]}
+    assert (modes["$MQTT_rmsgs"], modes["$MQTT_msgs"]) == ("default", "async")
 
 
 def test_no_broker_outlives_a_killed_daemon(new_site):

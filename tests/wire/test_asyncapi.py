@@ -46,7 +46,7 @@ def addresses(action):
 
 def published():
     """The topics on which the code can publish: each has a method of its name."""
-    others = {"client_id", "subscriptions", "source", "box_of"}
+    others = {"client_id", "subscriptions", "source", "box_of", "table_of"}
     for name, method in inspect.getmembers(SITE, inspect.ismethod):
         if not name.startswith("_") and name not in others:
             yield method(*(f"{{{parameter}}}" for parameter in inspect.signature(method).parameters))

@@ -13,9 +13,12 @@ from jackpot.core.commands import (
     ReportMalfunction,
     UnlinkTable,
 )
+from jackpot.engine.quarantine import MAX_QUARANTINED
 from jackpot.engine.writer import TooBusyError
 from jackpot.store.errors import Rejected, Unreachable
+from jackpot.wire import malformed_limit
 from jackpot.wire.inbound import MAX_BOX
+from jackpot.wire.malformed_limit import MAX_ON_A_TOPIC, MAX_ON_ALL_TOPICS
 from jackpot.wire.messages import MAX_BYTES
 from tests.support.core_floor import AT, MANAGER
 from tests.support.wire_floor import WireFloor
@@ -221,3 +224,30 @@ def test_malformed_messages_are_logged_once_a_minute_for_each_device_and_kept_cu
         wire.receive("tables/t1/pads/4/status", b"x")
     assert [entry["topic"].split("/")[-2] for entry in logs if entry["event"] == "malformed message"] == ["3", "4"]
     assert {len(kept.payload) for kept in wire.service.quarantine} == {MAX_BYTES, 1}
+
+
+def test_of_many_malformed_messages_in_a_second_only_some_are_answered_and_all_are_counted(wire, monkeypatch):
+    monkeypatch.setattr(malformed_limit, "WINDOW_SECONDS", 1_000)
+    counted, unanswered = metrics.MALFORMED.labels("main", "wager"), metrics.UNANSWERED.labels("main")
+    before, before_unanswered = counted._value.get(), unanswered._value.get()
+    for _ in range(MAX_ON_A_TOPIC + 5):
+        wire.receive("tables/t1/pads/3/wager", b"{")
+    assert len(wire.bodies("tables/t1/pads/3/lamp")) == MAX_ON_A_TOPIC
+    for box in range(1, 2 * MAX_ON_ALL_TOPICS):
+        wire.receive(f"tables/t1/pads/{box}/wager", b"{")
+    assert len(wire.published) == MAX_ON_ALL_TOPICS
+    sent = MAX_ON_A_TOPIC + 5 + 2 * MAX_ON_ALL_TOPICS - 1
+    assert counted._value.get() - before == len(wire.acknowledged) == sent
+    assert unanswered._value.get() - before_unanswered == sent - MAX_ON_ALL_TOPICS
+    wire.receive("tables/t1/pads/3/wager", WAGER)
+    wire.carry_out()
+    assert answer(wire)["verdict"] == "accepted"
+
+
+def test_a_flood_from_many_devices_is_not_logged_without_limit(wire, monkeypatch):
+    monkeypatch.setattr(malformed_limit, "MAX_ON_ALL_TOPICS", 10_000)
+    with capture_logs() as logs:
+        for _ in range(2):
+            for box in range(1, 3 * MAX_QUARANTINED):
+                wire.receive(f"tables/t1/pads/{box}/status", b"{")
+    assert len(logs) == MAX_QUARANTINED
