@@ -31,8 +31,8 @@ def start(*command, log=None, **options):
             [str(part) for part in command],
             stdout=file,
             stderr=file,
-            preexec_fn=die_with_parent,
-            **options,  # noqa: PLW1509 - it waits for no other thread
+            preexec_fn=die_with_parent,  # noqa: PLW1509 - it waits for no other thread
+            **options,
         )
     _children.append(child)
     return child

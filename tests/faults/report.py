@@ -23,8 +23,9 @@ _INTRODUCTION = """# Reliability
 This page is written by `make faults` from `docs/reliability.json`; do not edit it. Version {version}.
 
 An independent client (`tests/faults/floor.py`, which shares no code with the controller or the simulator) plays
-rounds at four tables, repeats every wager until its lamp answers, and keeps its own record. Faults are injected while it plays.
-Then its record is compared with the rows of the store, and `jackpot audit verify` must find nothing.
+rounds at four tables, repeats every wager until its lamp answers, and keeps its own record. Faults are injected
+while it plays. Then its record is compared with the rows of the store, and `jackpot audit verify` must find
+nothing.
 
 - **lost**: a lamp showed the wager as accepted, but it is not in the trail.
 - **doubled**: the wager is in the trail more than once.
@@ -32,9 +33,9 @@ Then its record is compared with the rows of the store, and `jackpot audit verif
 - **stuck**: play did not go on within 30 s after the fault's end.
 - **silent**: no wager was accepted for 6 s although `/readyz` answered 200 and no table was suspended.
 - **recovery**: from the beginning of the fault, or from its end where nothing can go on before it, to the next
-  accepted wager. It includes the start of a process that was killed, the client's own repeat after at most 2 s, and a supervisor
-  who resumes suspended tables at once. **limit** is the time in which play must go on, and **late** the number of trials
-  that took longer.
+  accepted wager. It includes the start of a process that was killed, the client's own repeat after at most 2 s,
+  and a supervisor who resumes suspended tables at once. **limit** is the time in which play must go on, and
+  **late** the number of trials that took longer.
 """
 _COLUMNS = ("trials", "wagers", "lost", "doubled", "hung", "stuck", "silent", "late")
 _SECTIONS = (
