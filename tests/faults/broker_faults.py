@@ -107,7 +107,7 @@ def topics_forged(site):
     began = time.monotonic()
     root = f"jackpot/v1/{site.site}"
     with stranger(site) as client:
-        false = {"epoch": 1, "seq": 1}
+        false = {"epoch": 1, "seq": 1, "forged": True}
         meter = {
             "jackpot": "main",
             "amount_cents": 1,

@@ -45,7 +45,7 @@ class Table:
     def __init__(self, name, boxes, prefix):
         self.name, self.boxes, self._prefix = name, boxes, prefix
         self._numbers = count(1)
-        self.position = (0, 0)
+        self.position, self.epoch_since = (0, 0), 0.0
         self.phase, self.round, self.suspended = None, 0, None
         self.command, self.wagers, self.wagered_round = None, {}, 0
         self.ready_at = 0.0
@@ -58,6 +58,8 @@ class Table:
         position = (body["epoch"], body["seq"])
         if position < self.position:
             return False
+        if position[0] > self.position[0]:
+            self.epoch_since = time.monotonic()
         self.position = position
         self.phase, self.round, self.suspended = body["phase"], body["round"], body["suspended"]
         return True
@@ -170,8 +172,8 @@ class Floor:
         if table is None or not isinstance(body, dict):
             return
         if parts[2] == "state":
-            if not table.set_state(body):
-                self.record.stale.append((time.monotonic(), message.topic, body))
+            if not table.set_state(body) and not body.get("forged"):
+                self.record.stale_seconds.append(time.monotonic() - table.epoch_since)
         elif parts[2] == "dealer":
             if table.command is not None and body["command_id"] == table.command.body["command_id"]:
                 table.take_reply(body)

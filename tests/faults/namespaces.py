@@ -11,6 +11,8 @@ import sys
 from functools import cache
 from pathlib import Path
 
+from tests.faults.processes import die_with_parent
+
 INSIDE = "JACKPOT_FAULTS_NAMESPACE"
 PREFIX = "10.77.0."
 BRIDGE_ADDRESS = f"{PREFIX}1"
@@ -36,7 +38,9 @@ def enter(module):
     # Bash is the first process of the namespace: it reaps orphans, such as a postmaster that Patroni waits for.
     shell = ("bash", "-c", '"$@"; exit $?', "bash")
     child = subprocess.Popen(
-        [*command, *shell, sys.executable, "-m", module, *sys.argv[1:]], env={**os.environ, INSIDE: "1"}
+        [*command, *shell, sys.executable, "-m", module, *sys.argv[1:]],
+        env={**os.environ, INSIDE: "1"},
+        preexec_fn=die_with_parent,  # noqa: PLW1509 - there is no other thread yet
     )
     try:
         code = child.wait()

@@ -34,7 +34,7 @@ class Record:
         self.accepted_at = []
         self.shown_lit = set()
         self.refusals = {}
-        self.stale = []
+        self.stale_seconds = []
         self.unknown_answers = set()
 
     def sent(self, wager):

@@ -64,6 +64,7 @@ def save_results(file, results=(), forgeries=()):
         rows = {_key(row): row for row in found[name]}
         rows |= {_key(row): row for row in (result.as_json() for result in new)}
         found[name] = list(rows.values())
+    file.parent.mkdir(exist_ok=True)
     file.write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n")
     if file == RESULTS:
         PAGE.write_text(page(found))

@@ -13,6 +13,8 @@ HANG_SECONDS = 30.0
 """A wager that is unanswered this long after the fault's end hangs."""
 SILENT_SECONDS = 6.0
 """No accepted wager for this long while /readyz answers 200 is a silent hang; the controller has 3 s to notice."""
+STALE_SECONDS = 2.0
+"""States of an earlier owner may still be on their way for this long after the first of the next owner."""
 STOP_SECONDS = 10.0
 PLAY_AFTER = 20
 
@@ -152,6 +154,9 @@ def _judge(site, result):
         elif controller.process.returncode not in (0, -9):
             code = controller.process.returncode
             result.problems.append(f"the controller ended with {code}: {_shown(site.last_log(controller))}")
+    late = [seconds for seconds in site.floor.record.stale_seconds if seconds > STALE_SECONDS]
+    if late:
+        result.problems.append(f"{len(late)} states of an earlier epoch were published up to {max(late):.1f} s late")
     result.add(judge(site.floor.record, site.store.url))
     problem = verify(site.verify_command(), site.controller.folder, site.environment)
     if problem is not None:
