@@ -23,7 +23,7 @@ faults: $(VENV)/.installed-test $(VENV)-ha/.installed
 
 # PostgreSQL under Patroni, as root: one kill and one switch-over, with two controllers.
 ha: $(VENV)/.installed-test $(VENV)-ha/.installed
-	$(BIN)/python -m tests.faults.ha --trials 1 --kinds switchover kill --results build/ha.json
+	$(BIN)/python -m tests.faults.ha --trials 1 --kinds switchover kill --any-time --results build/ha.json
 
 bench: $(VENV)/.installed-test
 	$(BIN)/python bench/evaluator.py

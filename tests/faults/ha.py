@@ -105,6 +105,7 @@ def main():
     parser.add_argument("--kinds", nargs="+", choices=KINDS, default=list(KINDS))
     parser.add_argument("--trials", type=int, default=3)
     parser.add_argument("--controllers", type=int, default=2)
+    parser.add_argument("--any-time", action="store_true", help="exit with 0 however long the recovery took")
     parser.add_argument("--results", type=Path, default=RESULTS, help="the JSON file to which results are added")
     chosen = parser.parse_args()
     try:
@@ -121,7 +122,8 @@ def main():
             save_results(chosen.results, [result])
             state = "right" if result.is_right else "WRONG"
             say(f"{state} after {time.monotonic() - began:.0f} s: {result.as_json()}")
-    sys.exit(0 if results and all(result.is_right for result in results) else 1)
+    passed = [result.is_kept if chosen.any_time else result.is_right for result in results]
+    sys.exit(0 if passed and all(passed) else 1)
 
 
 if __name__ == "__main__":

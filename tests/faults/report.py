@@ -29,15 +29,16 @@ nothing.
 
 - **lost**: a lamp showed the wager as accepted, but it is not in the trail.
 - **doubled**: the wager is in the trail more than once.
-- **hung**: no lamp has answered the wager within 30 s after the fault's end.
-- **stuck**: play did not go on within 30 s after the fault's end.
+- **hung**: no lamp has answered the wager within 60 s after the fault's end.
+- **stuck**: play did not go on within 60 s after the fault's end.
 - **silent**: no wager was accepted for 6 s although `/readyz` answered 200 and no table was suspended.
+- **stale**: states of an earlier owner that arrived more than 2 s after the first of the next owner.
 - **recovery**: from the beginning of the fault, or from its end where nothing can go on before it, to the next
   accepted wager. It includes the start of a process that was killed, the client's own repeat after at most 2 s,
   and a supervisor who resumes suspended tables at once. **limit** is the time in which play must go on, and
-  **late** the number of trials that took longer.
+  **late** the number of trials that took longer, and of stops by SIGTERM that took more than 10 s.
 """
-_COLUMNS = ("trials", "wagers", "lost", "doubled", "hung", "stuck", "silent", "late")
+_COLUMNS = ("trials", "wagers", "lost", "doubled", "hung", "stuck", "silent", "stale", "late")
 _SECTIONS = (
     ("One controller", lambda row: row["store"] != "patroni" and row["controllers"] == 1),
     ("Two controllers on one PostgreSQL", lambda row: row["store"] != "patroni" and row["controllers"] > 1),

@@ -214,7 +214,7 @@ class Surroundings:
 
     # For faults and the judgement.
 
-    def await_play(self, since, wagers=20, seconds=30.0):
+    def await_play(self, since, wagers=20, seconds=60.0):
         """Wait until this number of wagers was accepted, and every earlier one answered; return False if not."""
         record = self.floor.record
 
@@ -228,7 +228,7 @@ class Surroundings:
 
     def settle(self, seconds=1.0):
         """Play on for a while, so that the next fault finds a controller at work."""
-        self.await_play(time.monotonic() + seconds, seconds=30.0 + seconds)
+        self.await_play(time.monotonic() + seconds, seconds=60.0 + seconds)
 
     def why_stuck(self):
         """Return what is known about a floor that does not play."""

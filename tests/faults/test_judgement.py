@@ -97,7 +97,7 @@ def test_a_table_drops_a_state_that_is_older_than_one_it_has_seen():
     assert not table.set_state({**state, "epoch": 1, "seq": 9})
 
 
-@pytest.mark.parametrize("name", ["lost", "doubled", "hung", "stuck", "silent", "late"])
+@pytest.mark.parametrize("name", ["lost", "doubled", "hung", "stuck", "silent", "stale", "late"])
 def test_a_result_with_any_finding_is_not_right_and_the_page_shows_it_in_bold(name):
     result = Result("a fault", "sqlite", "mosquitto", 5.0, trials=1)
     assert result.is_right

@@ -6,16 +6,16 @@ import traceback
 from dataclasses import asdict, dataclass, field
 
 from tests.faults.judgement import Judgement, judge, verify
-from tests.faults.record import QUIET_SECONDS
 from tests.faults.surroundings import Surroundings
 
-HANG_SECONDS = 30.0
+HANG_SECONDS = 60.0
 """A wager that is unanswered this long after the fault's end hangs."""
 SILENT_SECONDS = 6.0
 """No accepted wager for this long while /readyz answers 200 is a silent hang; the controller has 3 s to notice."""
 STALE_SECONDS = 2.0
 """States of an earlier owner may still be on their way for this long after the first of the next owner."""
 STOP_SECONDS = 10.0
+MAX_STOP_SECONDS = 60.0
 PLAY_AFTER = 20
 
 
@@ -35,13 +35,19 @@ class Result:
     hung: int = 0
     stuck: int = 0
     silent: int = 0
+    stale: int = 0
     late: int = 0
     recovery_seconds: list = field(default_factory=list)
     problems: list = field(default_factory=list)
 
     @property
+    def is_kept(self):
+        """True if every wager was answered, kept once, and play went on, however long it took."""
+        return not (self.lost or self.doubled or self.hung or self.stuck or self.problems)
+
+    @property
     def is_right(self):
-        return not (self.lost or self.doubled or self.hung or self.stuck or self.silent or self.late or self.problems)
+        return self.is_kept and not (self.silent or self.stale or self.late)
 
     def add(self, judged: Judgement):
         self.wagers += judged.wagers
@@ -140,7 +146,7 @@ def _inject(kind, site, result):
     else:
         seconds = site.floor.record.outage_seconds(fault.began, until)
     result.recovery_seconds.append(seconds)
-    result.late += seconds > kind.limit_seconds + QUIET_SECONDS
+    result.late += seconds > kind.limit_seconds
     result.silent += site.silent_seconds(fault.began, until) > SILENT_SECONDS
     return True
 
@@ -149,14 +155,14 @@ def _judge(site, result):
     """Finish the play, stop every controller, and compare the record with the store."""
     site.floor.finish(HANG_SECONDS)
     for controller in site.controllers:
-        if controller.process.poll() is None and controller.stop(STOP_SECONDS) is None:
-            result.problems.append(f"SIGTERM did not end the controller within {STOP_SECONDS:.0f} s")
+        seconds = controller.stop(MAX_STOP_SECONDS) if controller.process.poll() is None else 0.0
+        if seconds is None:
+            result.problems.append(f"SIGTERM did not end the controller within {MAX_STOP_SECONDS:.0f} s")
         elif controller.process.returncode not in (0, -9):
             code = controller.process.returncode
             result.problems.append(f"the controller ended with {code}: {_shown(site.last_log(controller))}")
-    late = [seconds for seconds in site.floor.record.stale_seconds if seconds > STALE_SECONDS]
-    if late:
-        result.problems.append(f"{len(late)} states of an earlier epoch were published up to {max(late):.1f} s late")
+        result.late += seconds is not None and seconds > STOP_SECONDS
+    result.stale += sum(seconds > STALE_SECONDS for seconds in site.floor.record.stale_seconds)
     result.add(judge(site.floor.record, site.store.url))
     problem = verify(site.verify_command(), site.controller.folder, site.environment)
     if problem is not None:
