@@ -148,6 +148,7 @@ def _inject(kind, site, result):
     result.recovery_seconds.append(seconds)
     result.late += seconds > kind.limit_seconds
     result.silent += site.silent_seconds(fault.began, until) > SILENT_SECONDS
+    site.settle()
     return True
 
 
