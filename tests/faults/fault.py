@@ -13,16 +13,21 @@ ON_SQLITE = (("sqlite", "mosquitto"),)
 
 
 class Fault(NamedTuple):
-    """One fault that was injected; `measured_from` is the moment from which recovery is measured."""
+    """One fault that was injected; recovery is measured from a moment, or is the longest time without a wager."""
 
     began: float
     ended: float
-    measured_from: float
+    measured_from: float | None
 
     @classmethod
     def since(cls, began):
         """A fault from which recovery is measured from its beginning: something died."""
         return cls(began, time.monotonic(), began)
+
+    @classmethod
+    def planned(cls, began):
+        """A planned act, whose own duration does not matter: recovery is the longest time without a wager."""
+        return cls(began, time.monotonic(), None)
 
     @classmethod
     def stall(cls, began):

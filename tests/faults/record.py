@@ -81,11 +81,17 @@ class Record:
 
     def outage_seconds(self, begin, until):
         """Return the time from the fault's begin to the end of the longest time without an accepted wager after it."""
+        longest, end = self._longest_gap(begin, until)
+        return end - begin if longest > QUIET_SECONDS else longest
+
+    def gap_seconds(self, begin, until):
+        """Return the longest time without an accepted wager."""
+        return self._longest_gap(begin, until)[0]
+
+    def _longest_gap(self, begin, until):
         with self._lock:
             times = [begin, *(at for at in self.accepted_at if begin <= at <= until), until]
-        gaps = [(after - before, after) for before, after in pairwise(times)]
-        longest, end = max(gaps)
-        return end - begin if longest > QUIET_SECONDS else longest
+        return max((after - before, after) for before, after in pairwise(times))
 
 
 QUIET_SECONDS = 0.5

@@ -84,6 +84,12 @@ def test_the_outage_is_measured_from_the_fault_to_the_end_of_the_longest_time_wi
     assert record.outage_seconds(10.0, 14.3) == pytest.approx(4.0)
 
 
+def test_a_planned_act_is_measured_by_the_longest_time_without_a_wager():
+    record = Record()
+    record.accepted_at = [10.1, 11.0, 11.8, 11.9]
+    assert record.gap_seconds(10.0, 12.0) == pytest.approx(0.9)
+
+
 def test_play_without_an_outage_has_a_short_recovery():
     record = Record()
     record.accepted_at = [10.1, 10.2, 10.3]

@@ -140,16 +140,21 @@ def _inject(kind, site, result):
         result.problems.append(f"play did not go on: {site.why_stuck()}")
         return False
     until = time.monotonic()
-    if fault.measured_from > fault.began:
-        _, first = site.floor.record.accepted_since(fault.ended)
-        seconds = first - fault.ended
-    else:
-        seconds = site.floor.record.outage_seconds(fault.began, until)
+    seconds = _recovery_seconds(site.floor.record, fault, until)
     result.recovery_seconds.append(seconds)
     result.late += seconds > kind.limit_seconds
     result.silent += site.silent_seconds(fault.began, until) > SILENT_SECONDS
     site.settle()
     return True
+
+
+def _recovery_seconds(record, fault, until):
+    if fault.measured_from is None:
+        return record.gap_seconds(fault.began, until)
+    if fault.measured_from > fault.began:
+        _, first = record.accepted_since(fault.ended)
+        return first - fault.ended
+    return record.outage_seconds(fault.began, until)
 
 
 def _judge(site, result):
