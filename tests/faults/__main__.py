@@ -7,6 +7,7 @@ from pathlib import Path
 
 from tests.faults.forgeries import FORGERIES
 from tests.faults.kinds import KINDS
+from tests.faults.processes import end_in_order
 from tests.faults.report import RESULTS, save_results, say
 from tests.faults.trial import run, run_forgery
 
@@ -23,6 +24,7 @@ def main():
     parser.add_argument("--keep-going", action="store_true", help="exit with 0 although a result is not right")
     parser.add_argument("--list", action="store_true", help="list the kinds and run nothing")
     chosen = parser.parse_args()
+    end_in_order()
     jobs = [(kind, run) for kind in KINDS if chosen.controllers in (None, kind.controllers)]
     jobs += [(forgery, run_forgery) for forgery in FORGERIES if chosen.controllers in (None, 1)]
     wrong = 0

@@ -17,6 +17,7 @@ from tests.faults.brokers import Mosquitto
 from tests.faults.fault import Fault, Kind, a_moment
 from tests.faults.namespaces import BRIDGE_ADDRESS, machine
 from tests.faults.patroni_cluster import Cluster
+from tests.faults.processes import end_in_order
 from tests.faults.report import RESULTS, save_results, say
 from tests.faults.surroundings import Controller, Surroundings
 from tests.faults.trial import run
@@ -112,6 +113,7 @@ def main():
         namespaces.enter("tests.faults.ha")
     except namespaces.NamespacesUnavailableError as error:
         sys.exit(f"tests.faults.ha: {error}")
+    end_in_order()
     results = []
     with contextlib.suppress(KeyboardInterrupt):
         for name in chosen.kinds:

@@ -38,6 +38,12 @@ def start(*command, log=None, **options):
     return child
 
 
+def end_in_order():
+    """Let SIGTERM and SIGINT end this program like Ctrl-C, so that everything is closed."""
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, signal.default_int_handler)
+
+
 def as_postgres(*command):
     """Return the command of a PostgreSQL program: as root, it runs as the user of the package."""
     if os.geteuid() != 0:
