@@ -3,7 +3,9 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test test-pythons bench clean
+TRIALS ?= 3
+
+.PHONY: demo test test-pythons faults ha bench clean
 
 demo: $(VENV)/.installed
 	@$(BIN)/jackpot demo
@@ -13,6 +15,15 @@ test: $(VENV)/.installed-test
 
 test-pythons:
 	.ci/test-pythons
+
+# Every kind of fault, TRIALS times each, as root; writes docs/reliability.json and docs/reliability.md.
+faults: $(VENV)/.installed-test $(VENV)-ha/.installed
+	$(BIN)/python -m tests.faults --trials $(TRIALS) --keep-going
+	$(BIN)/python -m tests.faults.ha --trials $(TRIALS)
+
+# PostgreSQL under Patroni, as root: one kill and one switch-over, with two controllers.
+ha: $(VENV)/.installed-test $(VENV)-ha/.installed
+	$(BIN)/python -m tests.faults.ha --trials 1 --kinds switchover kill --any-time --results build/ha.json
 
 bench: $(VENV)/.installed-test
 	$(BIN)/python bench/evaluator.py
@@ -31,5 +42,10 @@ $(VENV)/.installed-test: $(BIN)/python pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[embedded,test]'
 	@touch $@ $(VENV)/.installed
 
+$(VENV)-ha/.installed: deploy/ha/requirements.txt
+	$(PYTHON) -m venv $(VENV)-ha
+	$(VENV)-ha/bin/python -m pip install --quiet --disable-pip-version-check --requirement deploy/ha/requirements.txt
+	@touch $@
+
 clean:
-	rm -rf $(VENV) .venv-3.* build *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) $(VENV)-ha .venv-3.* build *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis

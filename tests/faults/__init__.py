@@ -1,0 +1,1 @@
+"""Faults on purpose: an independent client plays, faults are injected, and its record is compared with the store."""
