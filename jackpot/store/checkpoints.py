@@ -7,7 +7,7 @@ from sqlalchemy import Connection, insert, select, update
 from jackpot.store import tables
 from jackpot.store.database import Database
 from jackpot.store.event_rows import ordered_rows
-from jackpot.store.signed_notes import Checkpoint, Signer
+from jackpot.store.signed_notes import Checkpoint, Signer, origin_of
 
 
 def write_checkpoint(database: Database, chain: str, signer: Signer) -> str | None:
@@ -30,7 +30,3 @@ def checkpoints_of(connection: Connection, chain: str) -> dict[int, str]:
     found = connection.execute(ordered_rows(tables.checkpoints, chain))
     return {row.seq: row.note for row in found}
 
-
-def origin_of(site: str, chain: str) -> str:
-    """Return the origin line of a chain's notes."""
-    return f"{site}/{chain}"

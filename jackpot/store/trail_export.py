@@ -9,11 +9,10 @@ from typing import Any, Final, TextIO
 
 from sqlalchemy import Connection
 
-from jackpot.store.checkpoints import origin_of
 from jackpot.store.database import Database
 from jackpot.store.event_rows import plain_row, rows_of_chain
 from jackpot.store.hash_chain import GENESIS, EventRow, canonical
-from jackpot.store.signed_notes import Checkpoint, NoteError, Signer, Verifier
+from jackpot.store.signed_notes import Checkpoint, NoteError, Signer, Verifier, origin_of
 from jackpot.store.trail_verification import Replay, TrailError, Verified
 
 FORMAT: Final = "jackpot-audit-1"

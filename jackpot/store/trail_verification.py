@@ -20,7 +20,7 @@ from jackpot.core.site.state import Site, plain_site
 from jackpot.core.snapshot import parts_of
 from jackpot.core.state import NEW, Jackpot
 from jackpot.store import tables
-from jackpot.store.checkpoints import checkpoints_of, origin_of
+from jackpot.store.checkpoints import checkpoints_of
 from jackpot.store.database import Database
 from jackpot.store.errors import StoreError
 from jackpot.store.event_rows import (
@@ -33,7 +33,7 @@ from jackpot.store.event_rows import (
 )
 from jackpot.store.hash_chain import GENESIS, SITE, EventRow, canonical, event_hash
 from jackpot.store.projection import new_projection
-from jackpot.store.signed_notes import Checkpoint, NoteError, Verifier
+from jackpot.store.signed_notes import Checkpoint, NoteError, Verifier, origin_of
 from jackpot.store.state_tables import read_site
 from jackpot.store.write_connection import SqliteWriteConnection
 from rules.errors import shown
