@@ -29,4 +29,3 @@ def checkpoints_of(connection: Connection, chain: str) -> dict[int, str]:
     """Return the signed notes of a chain by sequence number."""
     found = connection.execute(ordered_rows(tables.checkpoints, chain))
     return {row.seq: row.note for row in found}
-
