@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, nullcontext
 from copy import copy
 from typing import Any, Final, NamedTuple
 
@@ -20,7 +20,7 @@ from jackpot.core.site.state import Site, plain_site
 from jackpot.core.snapshot import parts_of
 from jackpot.core.state import NEW, Jackpot
 from jackpot.store import tables
-from jackpot.store.checkpoints import checkpoints_of
+from jackpot.store.checkpoints import CheckpointChain, checkpoints_of
 from jackpot.store.database import Database
 from jackpot.store.errors import StoreError
 from jackpot.store.event_rows import (
@@ -32,9 +32,14 @@ from jackpot.store.event_rows import (
     transfer_rows,
 )
 from jackpot.store.hash_chain import GENESIS, SITE, EventRow, canonical, event_hash
+from jackpot.store.idempotency import wagers_of_rounds
+from jackpot.store.marks import ChainMark, MarkFile, Marks
 from jackpot.store.projection import new_projection
-from jackpot.store.signed_notes import Checkpoint, NoteError, Verifier, origin_of
+from jackpot.store.recoveries import mark_problem, signed_problem
+from jackpot.store.signed_notes import NoteError, Verifier
+from jackpot.store.snapshots import read_snapshot
 from jackpot.store.state_tables import read_site
+from jackpot.store.store_checks import chains_in, damage, lease_problem, unknown_chain
 from jackpot.store.write_connection import SqliteWriteConnection
 from rules.errors import shown
 
@@ -63,7 +68,7 @@ class Verified(NamedTuple):
 
 def every_chain(connection: Connection) -> list[str]:
     """Return every chain that any table names, so that one deleted from the list is still verified."""
-    listed = connection.execute(select(tables.chains.c.chain).union(select(tables.events.c.chain))).scalars()
+    listed = [*chains_in(connection, tables.chains), *chains_in(connection, tables.events)]
     return sorted({SITE, *listed, *_jackpots_of_site(connection)})
 
 
@@ -75,19 +80,25 @@ def _jackpots_of_site(connection: Connection) -> Iterable[str]:
         return ()
 
 
-def verify(database: Database, chain: str, verifier: Verifier) -> Verified:
+def verify(database: Database, chain: str, verifier: Verifier, marks: MarkFile | None = None) -> Verified:
     """Verify a chain, its checkpoints, and that replaying its events gives exactly the ledger and the state tables."""
-    return Trail(database, chain, verifier).verify()
+    return Trail(database, chain, verifier, marks).verify()
 
 
 class Trail:
-    """Repeated verification of a chain: all of it at first, then optionally only its new events."""
+    """Repeated verification of a chain: all of it or from a snapshot at first, then optionally only its new events."""
 
-    def __init__(self, database: Database, chain: str, verifier: Verifier) -> None:
+    def __init__(self, database: Database, chain: str, verifier: Verifier, marks: MarkFile | None = None) -> None:
         self._database = database
         self._chain = chain
         self._verifier = verifier
+        self._marks = marks
         self._replay = Replay(chain)
+
+    @property
+    def state(self) -> Jackpot | Site:
+        """The state after the last event that was verified."""
+        return self._replay.site if self._chain == SITE else self._replay.jackpot
 
     def verify(self) -> Verified:
         """Verify every event, and every table that is rebuilt from events."""
@@ -100,12 +111,40 @@ class Trail:
         """
         return self._verify(copy(self._replay), whole=not self._replay.seq)
 
-    def _verify(self, replay: Replay, *, whole: bool) -> Verified:
+    def verify_start(self, retained: ChainMark | None = None) -> Verified:
+        """Verify what a start relies on: marks, events since the snapshot, balances, states, current rounds' wagers.
+
+        `retained` is a mark that was found elsewhere. Without a snapshot, all events are replayed.
+        """
+        known = self._known()
+        if retained is not None:
+            known = known.merged(Marks({self._chain: retained}))
+        replay = Replay(self._chain)
         with self._database.reader() as connection:
-            signed = checkpoints_of(connection, self._chain)
-            count = len(signed)
             try:
-                _verify_rows(connection, replay, signed, self._verifier, whole=whole)
+                _verify_known(connection, self._chain, self._verifier, known)
+                _load_snapshot(connection, replay, self._verifier)
+                count = _verify_rows(connection, replay, self._verifier, whole=False)
+                _verify_current_wagers(connection, replay)
+            except TrailError as error:
+                return Verified(self._chain, replay.seq, replay.head.hex(), 0, error.seq, error.problem)
+        self._replay = replay
+        return Verified(self._chain, replay.seq, replay.head.hex(), count)
+
+    def _known(self) -> Marks:
+        """Return the marks; read before the store, so that they are never newer than what is read there."""
+        return self._marks.read() if self._marks is not None else Marks()
+
+    def _verify(self, replay: Replay, *, whole: bool) -> Verified:
+        known = self._known()
+        count = 0
+        with self._database.reader() as connection:
+            try:
+                count = _verify_rows(connection, replay, self._verifier, whole=whole)
+                _verify_known(connection, self._chain, self._verifier, known)
+                _verify_lease(connection, replay, self._verifier, known)
+                if whole and self._chain == SITE:
+                    _verify_store(connection, replay)
             except TrailError as error:
                 self._replay = Replay(self._chain)  # the next verification starts from the first event
                 return Verified(self._chain, replay.seq, replay.head.hex(), count, error.seq, error.problem)
@@ -139,21 +178,22 @@ class Replay:
         self.seq, self.head = row.seq, row.hash
 
 
-def _verify_rows(
-    connection: Connection, replay: Replay, signed: dict[int, str], verifier: Verifier, *, whole: bool
-) -> None:
-    """Verify the rows after the replay's position, and the query tables if `whole`."""
-    chain, count, start = replay.chain, len(signed), replay.seq
-    later = {seq: note for seq, note in signed.items() if seq > start}
+def _verify_rows(connection: Connection, replay: Replay, verifier: Verifier, *, whole: bool) -> int:
+    """Verify the rows after the replay's position, and the query tables if `whole`; return the number of notes."""
+    chain, start = replay.chain, replay.seq
+    later = checkpoints_of(connection, chain, start)
+    notes = _notes_up_to(connection, chain, verifier, start)
+    count = notes.count + len(later)
     transfers = connection.execution_options(yield_per=ROWS_PER_FETCH).execute(
         ordered_rows(tables.transfers, chain, start)
     )
     stored = _LookaheadRows(transfers)
-    with _scratch_store() as rebuilt, closing(transfers), closing(rows_of_chain(connection, chain, start)) as rows:
+    scratch = _scratch_store() if whole else nullcontext(connection)
+    with scratch as rebuilt, closing(transfers), closing(rows_of_chain(connection, chain, start)) as rows:
         chunk: list[tuple[int, Event | SiteEvent]] = []
         for row in rows:
             replay.follow(row)
-            _verify_checkpoint(row, later.pop(row.seq, None), verifier)
+            _verify_checkpoint(row, later.pop(row.seq, None), notes)
             if chain != SITE:
                 event = event_from_row(row)
                 _verify_transfers(row.seq, stored, transfer_rows(row, event.transfers))
@@ -170,6 +210,51 @@ def _verify_rows(
             _verify_table(table, connection, rebuilt, chain)
     _verify_balances(connection, replay)
     _verify_states(connection, replay)
+    return count
+
+
+def _notes_up_to(connection: Connection, chain: str, verifier: Verifier, seq: int) -> CheckpointChain:
+    try:
+        return CheckpointChain.up_to(connection, chain, verifier, seq)
+    except NoteError as error:
+        raise TrailError(seq, f"the checkpoints up to {seq}: {error}") from None
+
+
+def _load_snapshot(connection: Connection, replay: Replay, verifier: Verifier) -> None:
+    """Continue from the chain's snapshot, if it has one."""
+    try:
+        found = read_snapshot(connection, replay.chain, verifier)
+    except StoreError as error:
+        raise TrailError(replay.seq, str(error)) from None
+    if found is not None:
+        replay.seq, replay.head = found.seq, found.head
+        if isinstance(found.state, Site):
+            replay.site = found.state
+        else:
+            replay.jackpot = found.state
+
+
+def _verify_known(connection: Connection, chain: str, verifier: Verifier, known: Marks) -> None:
+    """Compare the store with the heads that are known outside of it."""
+    mark, signed = known.marks.get(chain), known.signed.get(chain)
+    problem = mark_problem(connection, chain, verifier, mark) if mark is not None else None
+    if problem is None and signed is not None:
+        problem = signed_problem(connection, chain, verifier, signed)
+    if problem is not None:
+        raise TrailError(problem.seq, problem.says)
+
+
+def _verify_lease(connection: Connection, replay: Replay, verifier: Verifier, known: Marks) -> None:
+    problem = lease_problem(connection, replay.chain, verifier, known.marks.get(replay.chain))
+    if problem is not None:
+        raise TrailError(replay.seq, problem)
+
+
+def _verify_store(connection: Connection, replay: Replay) -> None:
+    """Check what belongs to no single chain; the site's chain names all chains that exist."""
+    problem = damage(connection) or unknown_chain(connection, {SITE, *replay.site.jackpots})
+    if problem is not None:
+        raise TrailError(replay.seq, problem)
 
 
 @contextmanager
@@ -210,15 +295,13 @@ def _project(rebuilt: Connection, chain: str, chunk: list[tuple[int, Event | Sit
         projection.write(SqliteWriteConnection.of(rebuilt))
 
 
-def _verify_checkpoint(row: EventRow, note: str | None, verifier: Verifier) -> None:
+def _verify_checkpoint(row: EventRow, note: str | None, notes: CheckpointChain) -> None:
     if note is None:
         return
     try:
-        covered = verifier.open(str(note))
+        notes.follow(row.seq, row.hash, str(note))
     except NoteError as error:
         raise TrailError(row.seq, f"the checkpoint at {row.seq}: {error}") from None
-    if covered != Checkpoint(origin_of(verifier.name, row.chain), row.seq, row.hash):
-        raise TrailError(row.seq, f"the checkpoint at {row.seq} was signed for another history")
 
 
 def _verify_transfers(seq: int, stored: _LookaheadRows, expected: list[tuple[Any, ...]], *, rest: bool = False) -> None:
@@ -279,6 +362,17 @@ def _verify_states(connection: Connection, replay: Replay) -> None:
     if found != expected:
         part = next(p for p in sorted({*found, *expected}) if found.get(p) != expected.get(p))
         raise TrailError(replay.seq, f"the part {part} of the state table does not match the events")
+
+
+def _verify_current_wagers(connection: Connection, replay: Replay) -> None:
+    """Compare the wagers of each table's last round, which a start reads into the state."""
+    rounds = {table.id: table.round for table in replay.jackpot.tables.values() if table.round is not None}
+    found = wagers_of_rounds(connection, replay.chain, {table: played.number for table, played in rounds.items()})
+    for table, played in rounds.items():
+        if found[table] != list(played.wagers.values()):
+            raise TrailError(
+                replay.seq, f"the table wagers does not match the events of round {played.number} at table {table}"
+            )
 
 
 class _LookaheadRows:
