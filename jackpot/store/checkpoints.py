@@ -109,7 +109,7 @@ class ChainSigner:
                 raise Fenced(f"the chain {self._chain} is no longer written at epoch {head.epoch}: another took over")
             before = last_checkpoint(connection, self._chain)
             to_sign = head or ChainMark(row.epoch, row.seq, bytes(row.head))
-            self._require_extended(connection, row, before, known, to_sign, is_vouched_for=head is not None)
+            self._require_extended(connection, known, to_sign, is_vouched_for=head is not None)
             is_due = body is not None and self._is_due(connection, to_sign.seq, last=last)
         content = body() if body is not None and is_due else None
         if before is not None and before.seq >= to_sign.seq:
@@ -151,49 +151,54 @@ class ChainSigner:
         is_late = time.monotonic() - self._snapshot_at >= SNAPSHOT_SECONDS
         return events >= SNAPSHOT_EVENTS or (events > 0 and (last or is_late))
 
-    def _require_extended(  # noqa: PLR0913 - what is known inside and outside of the store
+    def _require_extended(
         self,
         connection: Connection,
-        row: Row[Any, Any],
-        before: Row[Any, Any] | None,
         known: SignedHead | None,
         head: ChainMark,
         *,
         is_vouched_for: bool,
     ) -> None:
         """Raise `NotExtended` unless a head extends the last checkpoint and the last head that the key has signed."""
-        problem = None if known is None else signed_problem(connection, self._chain, self._signer.verifier, known)
-        if problem is not None:
-            raise NotExtended(problem.says)
-        seq, digest = 0, GENESIS
-        if before is not None:
-            covered = self._open(connection, row, before)
-            seq, digest = covered.seq, covered.hash
+        covered = require_signed(connection, self._chain, self._signer.verifier, known)
+        seq, digest = (covered.seq, covered.hash) if covered is not None else (0, GENESIS)
         if head.seq == seq and head.head != digest:
             raise NotExtended(f"the head of {self._chain} at {seq:,} is not the one that was signed")
         if not is_vouched_for and head.seq > seq:
             require_linked(connection, self._chain, (seq, digest), head)
 
-    def _open(self, connection: Connection, row: Row[Any, Any], before: Row[Any, Any]) -> Checkpoint:
-        """Return the last checkpoint of the chain, or raise `NotExtended` if it is not of this history."""
-        at = f"the checkpoint of {self._chain} at {before.seq:,}"
-        try:
-            covered = self._signer.verifier.open(str(before.note))
-            link = link_of(covered)
-        except NoteError as error:
-            raise NotExtended(f"{at}: {error}") from None
-        origin = origin_of(self._signer.verifier.name, self._chain)
-        if covered[:3] != (origin, before.seq, hash_at(connection, self._chain, before.seq)):
-            raise NotExtended(f"{at} was signed for another history")
-        count = link.number if link is not None else _count(connection, self._chain)
-        if count != row.signed:
-            raise NotExtended(f"{at} is number {count}, but the chain was signed {row.signed} times")
-        return covered
-
 
 def write_checkpoint(database: Database, chain: str, signer: Signer, marks: MarkFile | None = None) -> str | None:
     """Sign the chain's head and store the note, unless it is signed already; return None for an empty chain."""
     return ChainSigner(database, chain, signer, marks).sign()
+
+
+def require_signed(
+    connection: Connection, chain: str, verifier: Verifier, known: SignedHead | None
+) -> Checkpoint | None:
+    """Return the last checkpoint of a chain, None if it has none; raise `NotExtended` if the history is another.
+
+    `known` is the last head that the key has signed, as far as this machine knows.
+    """
+    problem = None if known is None else signed_problem(connection, chain, verifier, known)
+    if problem is not None:
+        raise NotExtended(problem.says)
+    before = last_checkpoint(connection, chain)
+    if before is None:
+        return None
+    at = f"the checkpoint of {chain} at {before.seq:,}"
+    try:
+        covered = verifier.open(str(before.note))
+        link = link_of(covered)
+    except NoteError as error:
+        raise NotExtended(f"{at}: {error}") from None
+    if covered[:3] != (origin_of(verifier.name, chain), before.seq, hash_at(connection, chain, before.seq)):
+        raise NotExtended(f"{at} was signed for another history")
+    number = link.number if link is not None else _count(connection, chain)
+    times = connection.execute(select(tables.chains.c.signed).where(tables.chains.c.chain == chain)).scalar()
+    if number != times:
+        raise NotExtended(f"{at} is number {number}, but the chain was signed {times} times")
+    return covered
 
 
 def require_linked(connection: Connection, chain: str, start: tuple[int, bytes], head: ChainMark) -> None:

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from hashlib import sha256
 
+from sqlalchemy import select
+
+from jackpot.store import tables
+from jackpot.store.database import Database
 from jackpot.store.signed_notes import Checkpoint, NoteError, Signer, Verifier, origin_of
 
 
@@ -21,6 +25,13 @@ def seal_problem(verifier: Verifier, chain: str, epoch: int, owner: str, seal: s
     if sealed != _content(verifier.name, chain, epoch, owner):
         return f"the epoch {epoch} or the owner {owner!r} of {chain} was changed: its lease was sealed for another"
     return None
+
+
+def has_seal(database: Database, chain: str) -> bool:
+    """Return True if the lease of a chain has a seal."""
+    seals = select(tables.leases.c.seal).where(tables.leases.c.chain == chain)
+    with database.reader() as connection:
+        return bool(connection.execute(seals).scalar_one_or_none())
 
 
 def _content(site: str, chain: str, epoch: int, owner: str) -> Checkpoint:

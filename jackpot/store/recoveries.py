@@ -12,7 +12,7 @@ from jackpot.core.events import EventType
 from jackpot.store import tables
 from jackpot.store.event_lookup import IS_NOT_WAGER
 from jackpot.store.hash_chain import GENESIS, EventRow, event_hash
-from jackpot.store.marks import ChainMark, SignedHead
+from jackpot.store.marks import ChainMark, Marks, SignedHead
 from jackpot.store.signed_notes import NoteError, Verifier, origin_of
 
 
@@ -61,6 +61,13 @@ def signed_problem(connection: Connection, chain: str, verifier: Verifier, signe
     if note is None or sha256(note.encode()).digest() != signed.note:
         return HeadProblem(signed.seq, f"the checkpoint of {chain} at {signed.seq:,} is not the one that was signed")
     return None
+
+
+def is_given_up(connection: Connection, chain: str, known: Marks) -> bool:
+    """Return True if the store does not have a known head of this chain, though nothing is wrong: it was given up."""
+    mark, signed = known.marks.get(chain), known.signed.get(chain)
+    is_lost = mark is not None and hash_at(connection, chain, mark.seq) != mark.head
+    return is_lost or (signed is not None and hash_at(connection, chain, signed.seq) != signed.hash)
 
 
 def _missing(

@@ -18,7 +18,7 @@ from jackpot.store.recoveries import hash_at
 from jackpot.store.signed_notes import Checkpoint, NoteError, Signer, Verifier, origin_of
 
 
-class Snapshot(NamedTuple):
+class StateSnapshot(NamedTuple):
     """The state of a chain after an event, and that event's hash."""
 
     seq: int
@@ -49,7 +49,7 @@ def snapshot_seq(connection: Connection, chain: str) -> int:
     return int(connection.execute(seqs).scalar_one_or_none() or 0)
 
 
-def read_snapshot(connection: Connection, chain: str, verifier: Verifier) -> Snapshot | None:
+def read_snapshot(connection: Connection, chain: str, verifier: Verifier) -> StateSnapshot | None:
     """Return a chain's snapshot, None if it has none; raise `StoreError` if it is not the one that was signed."""
     row = connection.execute(select(tables.snapshots).where(tables.snapshots.c.chain == chain)).one_or_none()
     if row is None:
@@ -61,7 +61,7 @@ def read_snapshot(connection: Connection, chain: str, verifier: Verifier) -> Sna
         raise StoreError(f"the snapshot of {chain} at {row.seq:,}: {error}") from None
     if head is None or signed != _content(verifier.name, chain, row.seq, head, row.body):
         raise StoreError(f"the snapshot of {chain} at {row.seq:,} was signed for another history or content")
-    return Snapshot(row.seq, head, _state(chain, json.loads(row.body)))
+    return StateSnapshot(row.seq, head, _state(chain, json.loads(row.body)))
 
 
 def _content(site: str, chain: str, seq: int, head: bytes, body: str) -> Checkpoint:

@@ -35,7 +35,7 @@ from jackpot.store.hash_chain import GENESIS, SITE, EventRow, canonical, event_h
 from jackpot.store.idempotency import wagers_of_rounds
 from jackpot.store.marks import ChainMark, MarkFile, Marks
 from jackpot.store.projection import new_projection
-from jackpot.store.recoveries import mark_problem, signed_problem
+from jackpot.store.recoveries import is_given_up, mark_problem, signed_problem
 from jackpot.store.signed_notes import NoteError, Verifier
 from jackpot.store.snapshots import read_snapshot
 from jackpot.store.state_tables import read_site
@@ -55,6 +55,10 @@ class TrailError(StoreError):
         self.problem = problem
 
 
+class WrongTrail(StoreError):  # noqa: N818
+    """A chain is wrong, so it is neither served nor signed."""
+
+
 class Verified(NamedTuple):
     """The result of the verification of one chain: no problem, or the first one."""
 
@@ -68,8 +72,11 @@ class Verified(NamedTuple):
 
 def every_chain(connection: Connection) -> list[str]:
     """Return every chain that any table names, so that one deleted from the list is still verified."""
-    listed = [*chains_in(connection, tables.chains), *chains_in(connection, tables.events)]
-    return sorted({SITE, *listed, *_jackpots_of_site(connection)})
+    return sorted({SITE, *_chains_with_rows(connection), *_jackpots_of_site(connection)})
+
+
+def _chains_with_rows(connection: Connection) -> list[str]:
+    return [*chains_in(connection, tables.chains), *chains_in(connection, tables.events)]
 
 
 def _jackpots_of_site(connection: Connection) -> Iterable[str]:
@@ -114,22 +121,38 @@ class Trail:
     def verify_start(self, retained: ChainMark | None = None) -> Verified:
         """Verify what a start relies on: marks, events since the snapshot, balances, states, current rounds' wagers.
 
-        `retained` is a mark that was found elsewhere. Without a snapshot, all events are replayed.
+        `retained` is a mark that the site has signed and a broker has kept; it is written to the file of marks. Without
+        a snapshot, all events are replayed. A mark that a recovery covers is lowered.
         """
+        if retained is not None and self._marks is not None:
+            self._marks.raise_to(Marks({self._chain: retained}))
         known = self._known()
-        if retained is not None:
-            known = known.merged(Marks({self._chain: retained}))
         replay = Replay(self._chain)
         with self._database.reader() as connection:
             try:
                 _verify_known(connection, self._chain, self._verifier, known)
+                if self._chain not in _chains_with_rows(connection):
+                    return Verified(self._chain, 0, GENESIS.hex(), 0)
                 _load_snapshot(connection, replay, self._verifier)
                 count = _verify_rows(connection, replay, self._verifier, whole=False)
                 _verify_current_wagers(connection, replay)
             except TrailError as error:
                 return Verified(self._chain, replay.seq, replay.head.hex(), 0, error.seq, error.problem)
+            given_up = is_given_up(connection, self._chain, known)
+            epochs = select(tables.chains.c.epoch).where(tables.chains.c.chain == self._chain)
+            epoch = connection.execute(epochs).scalar_one_or_none() or 0
+        if self._marks is not None and given_up:
+            self._marks.lower(self._chain, ChainMark(epoch, replay.seq, replay.head))
         self._replay = replay
         return Verified(self._chain, replay.seq, replay.head.hex(), count)
+
+    def require_start(self, retained: ChainMark | None = None) -> Verified:
+        """Raise `WrongTrail` if the chain cannot be served; a chain that does not exist yet can be."""
+        return _required(self.verify_start(retained))
+
+    def require_new(self) -> Verified:
+        """Raise `WrongTrail` if the events since the last call, or the state after them, are wrong."""
+        return _required(self.verify_new())
 
     def _known(self) -> Marks:
         """Return the marks; read before the store, so that they are never newer than what is read there."""
@@ -150,6 +173,12 @@ class Trail:
                 return Verified(self._chain, replay.seq, replay.head.hex(), count, error.seq, error.problem)
         self._replay = replay
         return Verified(self._chain, replay.seq, replay.head.hex(), count)
+
+
+def _required(found: Verified) -> Verified:
+    if found.problem is not None:
+        raise WrongTrail(f"the chain {found.chain} is wrong at event {found.wrong_seq:,}: {found.problem}")
+    return found
 
 
 class Replay:
