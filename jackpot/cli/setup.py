@@ -71,8 +71,9 @@ def init(  # noqa: PLR0913 - one parameter for each option
     chosen = settings.validate(**given).model_copy(update=given)
     text = settings.to_toml(chosen)
     made = settings.resolve_paths(config, chosen)
-    if made.key_file.exists():
-        raise SettingsError(f"the key file {made.key_file} exists already: it may belong to another site")
+    for file in (made.key_file, MarkFile(made.key_file).path):
+        if file.exists():
+            raise SettingsError(f"the key file {file} exists already: it may belong to another site")
     planned = _plan(jackpot, rules, tables, boxes)
     signer = Signer.new(site)
     with _removed_on_failure(made, config):

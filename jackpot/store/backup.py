@@ -41,6 +41,8 @@ def backup(database: Database, path: Path, signer: Signer, marks: MarkFile | Non
     """Copy the store to a new file and verify the copy; return the number of events of each chain."""
     if path.exists():
         raise StoreError(f"{path} exists already: a backup never overwrites a file")
+    if not path.absolute().parent.is_dir():
+        raise StoreError(f"the folder {path.parent} does not exist: create it first")
     for chain in _chains(database):
         write_checkpoint(database, chain, signer, marks)
     with tempfile.TemporaryDirectory(prefix=f".{path.name}-", dir=path.absolute().parent) as folder:

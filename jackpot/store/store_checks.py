@@ -35,7 +35,8 @@ _AMCHECK: Final = (
 )
 _INDEXES: Final = (
     "SELECT c.relname FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid JOIN pg_am a ON a.oid = c.relam"
-    " WHERE a.amname = 'btree' AND i.indrelid = ANY(ARRAY(SELECT to_regclass(name) FROM unnest(:names) AS name))"
+    " WHERE a.amname = 'btree'"
+    " AND i.indrelid IN (SELECT to_regclass(name) FROM unnest(CAST(:names AS text[])) AS name)"
 )
 
 
@@ -90,8 +91,7 @@ def _postgres_damage(connection: Connection) -> str | None:
     names = [table.name for table in tables.metadata.tables.values()]
     for index in connection.execute(text(_INDEXES), {"names": names}).scalars().all():
         try:
-            with connection.begin_nested():
-                connection.execute(text("SELECT bt_index_check(CAST(:name AS regclass))"), {"name": index})
+            connection.execute(text("SELECT bt_index_check(CAST(:name AS regclass))"), {"name": index})
         except DBAPIError as error:
             if not isinstance(error.orig, psycopg.errors.IndexCorrupted | psycopg.errors.DataCorrupted):
                 raise

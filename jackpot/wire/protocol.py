@@ -155,8 +155,7 @@ TOPICS: Final = (
     ),
     Topic(
         "mark", "jackpots/{jackpot}/mark", "controller", "controllers", True,
-        "the jackpot's last durable event, signed; internal to controllers", (messages.MarkMessage,),
-        ("send", "receive"),
+        "the jackpot's last durable event, signed; internal to controllers", (messages.MarkMessage,), ("send",),
     ),
 )  # fmt: skip
 """Every topic of the protocol."""
