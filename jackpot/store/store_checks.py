@@ -91,7 +91,7 @@ def _postgres_damage(connection: Connection) -> str | None:
     names = [table.name for table in tables.metadata.tables.values()]
     for index in connection.execute(text(_INDEXES), {"names": names}).scalars().all():
         try:
-            connection.execute(text("SELECT bt_index_check(CAST(:name AS regclass))"), {"name": index})
+            connection.execute(text("SELECT bt_index_check(CAST(:name AS regclass))"), {"name": index}).all()
         except DBAPIError as error:
             if not isinstance(error.orig, psycopg.errors.IndexCorrupted | psycopg.errors.DataCorrupted):
                 raise

@@ -147,15 +147,15 @@ def test_an_index_that_amcheck_refuses_is_found(tmp_path, request):
         with database.transaction() as connection:
             connection.execute(text("CREATE EXTENSION amcheck"))
         assert stored.verified("site").problem is None
-        damage_operator_class(database)
-        assert "the index events_by_time is damaged" in stored.verified("site").problem
+        reverse_order(database)
+        assert "the index events_by_type is damaged" in stored.verified("site").problem
     finally:
         database.close()
 
 
-def damage_operator_class(database):
-    """Let the texts of an index sort the other way round, so that the order of its entries is wrong."""
+def reverse_order(database):
+    """Let an index sort the other way round, so that the order of its entries is wrong."""
     with database.transaction() as connection:
-        connection.execute(
-            text("UPDATE pg_index SET indoption = '0 3 0'::int2vector WHERE indexrelid = 'events_by_time'::regclass")
-        )
+        reverse = "UPDATE pg_index SET indoption = '0 3 0' WHERE indexrelid = 'events_by_type'::regclass"
+        connection.exec_driver_sql(reverse)
+    database.close()  # new sessions read the definition anew
