@@ -44,6 +44,7 @@ from jackpot.store.hash_chain import SITE
 from jackpot.store.lease_seals import has_seal
 from jackpot.store.mark_notes import open_mark, sign_mark
 from jackpot.store.marks import ChainMark, MarkFile, Marks
+from jackpot.store.recoveries import require_known
 from jackpot.store.reports import zone_of
 from jackpot.store.schema import require_head
 from jackpot.store.signed_notes import Signer
@@ -205,6 +206,7 @@ class Controller:
         """Check the schema, record which software this is, and return the site's jackpots."""
         require_head(database)
         require_durable(database)
+        require_known(database, self._signer.verifier, self._mark_file)
         trail = Trail(database, SITE, self._signer.verifier, self._mark_file)
         trail.require_start()
         signer = SiteSigner(trail, ChainSigner(database, SITE, self._signer, self._mark_file))

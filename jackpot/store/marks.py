@@ -151,8 +151,10 @@ class MarkFile:
 
 
 def _higher(known: ChainMark, mark: ChainMark) -> ChainMark:
-    higher = mark if mark.seq > known.seq else known
-    return higher._replace(epoch=max(known.epoch, mark.epoch), sealed=known.sealed or mark.sealed)
+    """Return the mark of the later event, with its own epoch: a recovery covers marks by their epochs."""
+    is_same = (mark.seq, mark.head) == (known.seq, known.head)
+    higher = mark if mark.seq > known.seq or (is_same and mark.epoch > known.epoch) else known
+    return higher._replace(sealed=known.sealed or mark.sealed)
 
 
 def _plain(marks: Marks) -> dict[str, Any]:

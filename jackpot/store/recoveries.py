@@ -10,10 +10,16 @@ from sqlalchemy import Connection, func, select
 
 from jackpot.core.events import EventType
 from jackpot.store import tables
+from jackpot.store.database import Database
+from jackpot.store.errors import StoreError
 from jackpot.store.event_lookup import IS_NOT_WAGER
 from jackpot.store.hash_chain import GENESIS, EventRow, event_hash
-from jackpot.store.marks import ChainMark, Marks, SignedHead
+from jackpot.store.marks import ChainMark, MarkFile, Marks, SignedHead
 from jackpot.store.signed_notes import NoteError, Verifier, origin_of
+
+
+class LostHistory(StoreError):  # noqa: N818
+    """The store does not have what is known to be committed or signed."""
 
 
 class HeadProblem(NamedTuple):
@@ -37,6 +43,25 @@ class Recovery(NamedTuple):
         lost, and a head of a later epoch was lost after this recovery.
         """
         return known.seq >= self.from_seq and known.epoch <= self.epoch
+
+
+def require_known(database: Database, verifier: Verifier, file: MarkFile) -> None:
+    """Raise `LostHistory`, which names what every chain lacks, if the store does not have what the marks know."""
+    known = file.read()
+    with database.reader() as connection:
+        chains = sorted({*known.marks, *known.signed})
+        found = [problem.says for chain in chains if (problem := known_problem(connection, chain, verifier, known))]
+    if found:
+        raise LostHistory("; ".join(found))
+
+
+def known_problem(connection: Connection, chain: str, verifier: Verifier, known: Marks) -> HeadProblem | None:
+    """Return what the store lacks of a chain's mark, or else of its last signed head."""
+    mark, signed = known.marks.get(chain), known.signed.get(chain)
+    problem = mark_problem(connection, chain, verifier, mark) if mark is not None else None
+    if problem is None and signed is not None:
+        problem = signed_problem(connection, chain, verifier, signed)
+    return problem
 
 
 def mark_problem(connection: Connection, chain: str, verifier: Verifier, mark: ChainMark) -> HeadProblem | None:
@@ -81,10 +106,10 @@ def _missing(
     last = connection.execute(select(tables.chains.c.seq).where(tables.chains.c.chain == chain)).scalar_one_or_none()
     at, do = last or 0, "restore the newest copy, or run jackpot recover"
     if known.seq > at:
-        says = (
-            f"events {at + 1:,} to {known.seq:,} of {chain} are missing: the store ends at {at:,},"
-            f" but event {known.seq:,} was {word}: {do}"
-        )
+        lost = f"events {at + 1:,} to {known.seq:,} of {chain} are missing"
+        if known.seq == at + 1:
+            lost = f"event {known.seq:,} of {chain} is missing"
+        says = f"{lost}: the store ends at {at:,}, but event {known.seq:,} was {word}: {do}"
         return HeadProblem(at + 1, says)
     says = f"event {known.seq:,} of {chain} is not the one that was {word}: the history was replaced: {do}"
     return HeadProblem(known.seq, says)

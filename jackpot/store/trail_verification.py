@@ -35,7 +35,7 @@ from jackpot.store.hash_chain import GENESIS, SITE, EventRow, canonical, event_h
 from jackpot.store.idempotency import wagers_of_rounds
 from jackpot.store.marks import ChainMark, MarkFile, Marks
 from jackpot.store.projection import new_projection
-from jackpot.store.recoveries import is_given_up, mark_problem, signed_problem
+from jackpot.store.recoveries import is_given_up, known_problem
 from jackpot.store.signed_notes import NoteError, Verifier
 from jackpot.store.snapshots import read_snapshot
 from jackpot.store.state_tables import read_site
@@ -265,10 +265,7 @@ def _load_snapshot(connection: Connection, replay: Replay, verifier: Verifier) -
 
 def _verify_known(connection: Connection, chain: str, verifier: Verifier, known: Marks) -> None:
     """Compare the store with the heads that are known outside of it."""
-    mark, signed = known.marks.get(chain), known.signed.get(chain)
-    problem = mark_problem(connection, chain, verifier, mark) if mark is not None else None
-    if problem is None and signed is not None:
-        problem = signed_problem(connection, chain, verifier, signed)
+    problem = known_problem(connection, chain, verifier, known)
     if problem is not None:
         raise TrailError(problem.seq, problem.says)
 

@@ -6,7 +6,7 @@ from sqlalchemy import insert, select, text, update
 from jackpot.store import checkpoints, tables
 from jackpot.store.checkpoints import ChainSigner, NotExtended, link_of, note_hash, write_checkpoint
 from jackpot.store.errors import Fenced
-from jackpot.store.marks import ChainMark, Marks
+from jackpot.store.marks import ChainMark
 from jackpot.store.signed_notes import Checkpoint, NoteError
 from jackpot.store.trail_export import export
 from tests.support.stored_jackpot import KEY, SIGNER, StoredSite
@@ -201,7 +201,7 @@ def test_two_processes_that_sign_at_the_same_moment_give_two_numbers(stored, mon
 
 
 def test_an_epoch_that_was_lowered_is_found_by_the_marks(stored):
-    stored.marks.raise_to(Marks({"main": ChainMark(stored.journal.lease.head.epoch, 0, bytes(32))}))
+    stored.mark()
     assert stored.verified().problem is None
     stored.tamper("UPDATE chains SET epoch = 0 WHERE chain = 'main'")
     assert "the epoch of main is 0, but it was 1 already" in stored.verified().problem

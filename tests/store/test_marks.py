@@ -42,9 +42,10 @@ def test_marks_and_signed_heads_are_read_as_written_and_the_file_is_private(file
     ("later", "kept"),
     [
         (ChainMark(4, 11, B), ChainMark(4, 11, B)),
-        (ChainMark(2, 11, B), ChainMark(3, 11, B)),
+        (ChainMark(2, 11, B), ChainMark(2, 11, B)),
+        (ChainMark(4, 10, A), ChainMark(4, 10, A)),
         (ChainMark(3, 9, B), ChainMark(3, 10, A)),
-        (ChainMark(5, 9, B), ChainMark(5, 10, A)),
+        (ChainMark(5, 9, B), ChainMark(3, 10, A)),
         (ChainMark(3, 10, B), ChainMark(3, 10, A)),
         (ChainMark(3, 10, A, sealed=True), ChainMark(3, 10, A, sealed=True)),
     ],
