@@ -41,7 +41,7 @@ from jackpot.store.database import Database, Limits
 from jackpot.store.durability import require_durable
 from jackpot.store.errors import StoreError, Unreachable
 from jackpot.store.hash_chain import SITE
-from jackpot.store.lease_seals import has_seal
+from jackpot.store.lease_seals import has_seal, seal_lease
 from jackpot.store.mark_notes import open_mark, sign_mark
 from jackpot.store.marks import ChainMark, MarkFile, Marks
 from jackpot.store.recoveries import require_known
@@ -92,7 +92,7 @@ class Controller:
         self._site_writer: SiteWriter | None = None
         self._mark_file = MarkFile(settings.key_file)
         self._mark_writer = MarkWriter(self._mark_file, self._committed_marks)
-        self._signers: list[JackpotSigner | SiteSigner] = []
+        self._signers: dict[str, JackpotSigner | SiteSigner] = {}
         self.alarms = Alarms()
         self.jackpots = Jackpots()
         self._broker = _broker_probe(self._address, self._topics)
@@ -210,7 +210,7 @@ class Controller:
         trail = Trail(database, SITE, self._signer.verifier, self._mark_file)
         trail.require_start()
         signer = SiteSigner(trail, ChainSigner(database, SITE, self._signer, self._mark_file))
-        self._signers.append(signer)
+        self._signers[SITE] = signer
         site_writer = SiteWriter(database, owner(), signer)
         target = self._settings.notice_target
         if target is not None:
@@ -236,7 +236,7 @@ class Controller:
 
     def stopping(self) -> None:
         """Let the last checkpoint of each chain have a snapshot."""
-        for signer in self._signers:
+        for signer in self._signers.values():
             signer.is_stopping = True
 
     def _require_site_writer(self) -> SiteWriter:
@@ -305,12 +305,15 @@ class Controller:
         known = self._mark_file.read().marks.get(name)
         seen_epoch = max(retained.epoch, known.epoch if known is not None else 0)
         target = self._settings.notice_target
-        journal = Journal.open(database, name, owner(), seen_epoch=seen_epoch, notice_target=target, at=at)
+        seal = partial(seal_lease, self._signer)
+        journal = Journal.open(
+            database, name, owner(), seen_epoch=seen_epoch, notice_target=target, seal=seal, at=at
+        )
         if journal.lease.head.seq:
             trail.require_new()  # what an earlier owner wrote until now
         signer = JackpotSigner(journal, ChainSigner(database, name, self._signer, self._mark_file))
         signer()
-        self._signers.append(signer)
+        self._signers[name] = signer
         head = journal.lease.head
         is_sealed = has_seal(database, name)
         self._mark_file.raise_to(Marks({name: ChainMark(head.epoch, head.seq, head.hash, is_sealed)}))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Annotated, NamedTuple
 
@@ -25,6 +26,7 @@ from jackpot.store.checkpoints import write_checkpoint
 from jackpot.store.database import Database
 from jackpot.store.errors import StoreError
 from jackpot.store.hash_chain import SITE
+from jackpot.store.lease_seals import seal_lease
 from jackpot.store.losses import losses_of
 from jackpot.store.marks import ChainMark, MarkFile
 from jackpot.store.queries import jackpot_ids
@@ -79,7 +81,8 @@ class SiteContext(NamedTuple):
         """Execute a command on the jackpot of this chain, durably; the command may create the jackpot."""
         self._require_unowned(chain)
         signer = self.signer()
-        journal = Journal.open(self.database, chain, owner(), notice_target=self.settings.notice_target)
+        seal = partial(seal_lease, signer)
+        journal = Journal.open(self.database, chain, owner(), notice_target=self.settings.notice_target, seal=seal)
         with self._signed_and_released(journal.lease, signer):
             outcome = journal.execute([command])[0]
             if isinstance(outcome, Refused):
@@ -149,8 +152,8 @@ class SiteContext(NamedTuple):
     def _open(self, chain: str, seen_epoch: int) -> Journal | SiteJournal:
         if chain == SITE:
             return SiteJournal.open(self.database, owner(), seen_epoch=seen_epoch)
-        target = self.settings.notice_target
-        return Journal.open(self.database, chain, owner(), seen_epoch=seen_epoch, notice_target=target)
+        target, seal = self.settings.notice_target, partial(seal_lease, self.signer())
+        return Journal.open(self.database, chain, owner(), seen_epoch=seen_epoch, notice_target=target, seal=seal)
 
     def require_unowned(self, *chains: str) -> None:
         """Refuse if a running controller owns one of these chains."""
