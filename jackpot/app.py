@@ -306,9 +306,7 @@ class Controller:
         seen_epoch = max(retained.epoch, known.epoch if known is not None else 0)
         target = self._settings.notice_target
         seal = partial(seal_lease, self._signer)
-        journal = Journal.open(
-            database, name, owner(), seen_epoch=seen_epoch, notice_target=target, seal=seal, at=at
-        )
+        journal = Journal.open(database, name, owner(), seen_epoch=seen_epoch, notice_target=target, seal=seal, at=at)
         if journal.lease.head.seq:
             trail.require_new()  # what an earlier owner wrote until now
         signer = JackpotSigner(journal, ChainSigner(database, name, self._signer, self._mark_file))
