@@ -21,11 +21,13 @@ from jackpot.core.commands import CONTROLLER
 from jackpot.core.notices import Notice, NoticeType
 from jackpot.core.site.commands import StartSoftware
 from jackpot.engine import controllers
-from jackpot.engine.alarms import Alarms
+from jackpot.engine.alarms import AlarmCode, Alarms
 from jackpot.engine.controllers import ControllerReport
 from jackpot.engine.jackpots import Jackpots
 from jackpot.engine.journal import Journal
+from jackpot.engine.mark_writer import MarkWriter
 from jackpot.engine.service import JackpotService
+from jackpot.engine.signing import JackpotSigner, SiteSigner
 from jackpot.engine.site_writer import SiteWriter
 from jackpot.identity import owner, software_digest, software_version
 from jackpot.jackpot_runner import BROKER_SECONDS, JackpotRunner, RunnerParts
@@ -34,15 +36,19 @@ from jackpot.notify.low_reserve import notify_low_reserves
 from jackpot.notify.webhook import Webhook
 from jackpot.settings import Settings, listen_address
 from jackpot.store import outbox
-from jackpot.store.checkpoints import write_checkpoint
+from jackpot.store.checkpoints import ChainSigner
 from jackpot.store.database import Database, Limits
 from jackpot.store.durability import require_durable
 from jackpot.store.errors import StoreError, Unreachable
 from jackpot.store.hash_chain import SITE
+from jackpot.store.lease_seals import has_seal, seal_lease
+from jackpot.store.mark_notes import open_mark, sign_mark
+from jackpot.store.marks import ChainMark, MarkFile, Marks
+from jackpot.store.recoveries import require_known
 from jackpot.store.reports import zone_of
 from jackpot.store.schema import require_head
 from jackpot.store.signed_notes import Signer
-from jackpot.store.trail_verification import Verified
+from jackpot.store.trail_verification import Trail, Verified
 from jackpot.verification.monitor import VerificationMonitor
 from jackpot.verification.verifier_process import VerificationRequest
 from jackpot.web.authentication import Authenticator
@@ -58,6 +64,7 @@ from jackpot.wire.retained import RetainedState, read_retained
 from jackpot.wire.topics import Topics
 
 WAL_CHECKPOINT_SECONDS: Final = 1.0
+SIGN_SECONDS: Final = 60.0
 FIRST_WAIT_SECONDS: Final = 0.5
 MAX_WAIT_SECONDS: Final = 10.0
 REPORT_SECONDS: Final = 1.0
@@ -83,6 +90,9 @@ class Controller:
         self._sender: NoticeSender | None = None
         self._databases: list[Database] = []
         self._site_writer: SiteWriter | None = None
+        self._mark_file = MarkFile(settings.key_file)
+        self._mark_writer = MarkWriter(self._mark_file, self._committed_marks)
+        self._signers: dict[str, JackpotSigner | SiteSigner] = {}
         self.alarms = Alarms()
         self.jackpots = Jackpots()
         self._broker = _broker_probe(self._address, self._topics)
@@ -102,6 +112,8 @@ class Controller:
                     self._start_notices(group, database)
                     group.create_task(_checkpoint_wal(database), name="wal-checkpoint")
                     group.create_task(self._broker.run(), name="broker-probe")
+                    group.create_task(self._mark_writer.run(), name="marks")
+                    group.create_task(self._sign_site(), name="sign-site")
                     for name in names:
                         runner = JackpotRunner(name, self._runner_parts(name))
                         group.create_task(runner.run(), name=f"jackpot-{name}")
@@ -115,6 +127,7 @@ class Controller:
                 service.stop()  # it has stopped already, unless its task never ran
             if self._site_writer is not None:
                 await asyncio.to_thread(self._site_writer.close)
+            await self._mark_writer.write()
             for database in self._databases:
                 database.close()
 
@@ -193,7 +206,12 @@ class Controller:
         """Check the schema, record which software this is, and return the site's jackpots."""
         require_head(database)
         require_durable(database)
-        site_writer = SiteWriter(database, owner(), partial(write_checkpoint, database, SITE, self._signer))
+        require_known(database, self._signer.verifier, self._mark_file)
+        trail = Trail(database, SITE, self._signer.verifier, self._mark_file)
+        trail.require_start()
+        signer = SiteSigner(trail, ChainSigner(database, SITE, self._signer, self._mark_file))
+        self._signers[SITE] = signer
+        site_writer = SiteWriter(database, owner(), signer)
         target = self._settings.notice_target
         if target is not None:
             notify_low_reserves(database, target)
@@ -203,6 +221,23 @@ class Controller:
         self._site_writer = site_writer
         metrics.AUDIT_SEQ.labels(SITE).set_function(lambda: site_writer.seq)
         return site_writer.site.jackpots
+
+    async def _sign_site(self) -> None:
+        """Sign the site's new events every minute; those of operators' acts are signed at once."""
+        while True:
+            await asyncio.sleep(SIGN_SECONDS)
+            self._require_site_writer().sign_waiting()
+
+    def _committed_marks(self) -> dict[str, ChainMark]:
+        """Return the last durable event of each chain that this process writes."""
+        marks = {name: source.committed.mark for name, source in self.jackpots.items() if source.owned}
+        site = self._site_writer.mark if self._site_writer is not None else None
+        return marks if site is None else {SITE: site, **marks}
+
+    def stopping(self) -> None:
+        """Let the last checkpoint of each chain have a snapshot."""
+        for signer in self._signers.values():
+            signer.is_stopping = True
 
     def _require_site_writer(self) -> SiteWriter:
         if self._site_writer is None:
@@ -219,7 +254,9 @@ class Controller:
             read_retained=partial(self._read_retained, name),
             open_journal=partial(self._open_journal, database, name),
             new_service=self._new_service,
-            new_adapter=partial(JackpotAdapter, self._address, self._topics),
+            new_adapter=partial(
+                JackpotAdapter, self._address, self._topics, sign_mark=partial(sign_mark, self._signer, name)
+            ),
             until_reachable=self._until_reachable,
         )
 
@@ -229,17 +266,13 @@ class Controller:
         linked = [table for table, jackpot in self._require_site_writer().site.tables.items() if jackpot == name]
         return await read_retained(self._address, self._topics, name, linked, probe)
 
-    def _open_journal(
-        self, database: Database, name: str, retained: RetainedState, at: int | None
-    ) -> tuple[Journal, Callable[[], object]]:
-        """Acquire a jackpot at an epoch above the lease's and the broker's."""
-        target = self._settings.notice_target
-        journal = Journal.open(database, name, owner(), seen_epoch=retained.epoch, notice_target=target, at=at)
-        return journal, partial(write_checkpoint, database, name, self._signer)
-
     def _new_service(
-        self, journal: Journal, checkpoint: Callable[[], object], _retained: RetainedState
+        self, journal: Journal, checkpoint: Callable[[], object], retained: RetainedState
     ) -> JackpotService:
+        name, seq = journal.lease.chain, journal.lease.head.seq
+        if retained.seq > seq:
+            ahead = f"the broker has messages of event {retained.seq:,}, but the store ends at {seq:,}"
+            self.alarms.raise_alarm(name, AlarmCode.BROKER_AHEAD, f"{ahead}: find out whether events are lost")
         return JackpotService(journal, checkpoint, self._wake_notices, self.alarms, self._settings.stall_seconds)
 
     async def _report(self, database: Database) -> None:
@@ -261,6 +294,29 @@ class Controller:
                 log.warning("controller not reported", problem=str(error))
             await asyncio.sleep(REPORT_SECONDS)
 
+    def _open_journal(
+        self, database: Database, name: str, retained: RetainedState, at: int | None
+    ) -> tuple[Journal, JackpotSigner]:
+        """Verify a jackpot against the marks and its snapshot, acquire it, and sign its head."""
+        verifier = self._signer.verifier
+        mark = open_mark(verifier, name, retained.mark) if retained.mark else None
+        trail = Trail(database, name, verifier, self._mark_file)
+        trail.require_start(mark)
+        known = self._mark_file.read().marks.get(name)
+        seen_epoch = max(retained.epoch, known.epoch if known is not None else 0)
+        target = self._settings.notice_target
+        seal = partial(seal_lease, self._signer)
+        journal = Journal.open(database, name, owner(), seen_epoch=seen_epoch, notice_target=target, seal=seal, at=at)
+        if journal.lease.head.seq:
+            trail.require_new()  # what an earlier owner wrote until now
+        signer = JackpotSigner(journal, ChainSigner(database, name, self._signer, self._mark_file))
+        signer()
+        self._signers[name] = signer
+        head = journal.lease.head
+        is_sealed = has_seal(database, name)
+        self._mark_file.raise_to(Marks({name: ChainMark(head.epoch, head.seq, head.hash, is_sealed)}))
+        return journal, signer
+
     async def _until_reachable(self, act: Callable[[], T]) -> T:
         """Wait for a database server that is not reachable yet; a SQLite file that cannot be opened is an error."""
         wait = FIRST_WAIT_SECONDS
@@ -280,7 +336,7 @@ async def serve_until_signal(controller: Controller, ready: Callable[[Controller
     serving = asyncio.create_task(controller.run(ready))
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, partial(_stop, serving))
+        loop.add_signal_handler(number, partial(_stop, controller, serving))
     try:
         await serving
     except asyncio.CancelledError:
@@ -297,8 +353,9 @@ async def _checkpoint_wal(database: Database) -> None:
             log.warning("write-ahead log not checkpointed", problem=str(error))
 
 
-def _stop(serving: asyncio.Task[None]) -> None:
+def _stop(controller: Controller, serving: asyncio.Task[None]) -> None:
     systemd.notify("STOPPING=1")
+    controller.stopping()
     serving.cancel()
     end = threading.Timer(STOP_SECONDS, _end_process)
     end.daemon = True
@@ -328,7 +385,8 @@ def _webhook(settings: Settings) -> Webhook | None:
 
 
 def _order(settings: Settings, signer: Signer) -> VerificationRequest:
-    return VerificationRequest(settings.database, str(signer.verifier), settings.verify_minutes * 60)
+    interval = settings.verify_minutes * 60
+    return VerificationRequest(settings.database, str(signer.verifier), interval, key_file=str(settings.key_file))
 
 
 def _first(errors: BaseExceptionGroup[StoreError]) -> BaseException:

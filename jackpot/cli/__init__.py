@@ -29,6 +29,7 @@ COMMANDS: Final = {
     "doctor": ("doctor", "doctor"),
     "backup": ("setup", "backup"),
     "restore": ("setup", "restore"),
+    "recover": ("recover", "recover"),
     "pools": ("queries", "pools"),
     "tables": ("queries", "tables"),
     "rounds": ("queries", "rounds"),

@@ -67,7 +67,8 @@ def verify(
         with open_site(config) as site:
             with site.database.reader() as connection:
                 chains = trail_verification.every_chain(connection)
-            found = [trail_verification.verify(site.database, chain, site.verifier()) for chain in chains]
+            own, marks = site.verifier(), site.marks()
+            found = [trail_verification.verify(site.database, chain, own, marks) for chain in chains]
     if as_json:
         print_json([row._asdict() for row in found])
     else:
@@ -90,7 +91,7 @@ def export(
     with open_site(config) as site:
         name = _chain(site, chain)
         signer = site.signer()
-        events = trail_export.export(site.database, name, file, signer)
+        events = trail_export.export(site.database, name, file, signer, site.marks())
     if as_json:
         print_json({"chain": name, "events": events, "file": str(file), "public_key": str(signer.verifier)})
         return

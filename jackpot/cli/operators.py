@@ -276,7 +276,7 @@ def withdraw(  # noqa: PLR0913 - one parameter for each option
 
 def _keyholder(site: SiteContext) -> Actor:
     """Return the actor for the holder of the private key, if that key has signed the site's trail."""
-    checked = verify(site.database, SITE, site.verifier())
+    checked = verify(site.database, SITE, site.verifier(), site.marks())
     if checked.problem is not None:
         raise StoreError(f"the key does not match the site's trail: {checked.problem}")
     return KEYHOLDER

@@ -31,6 +31,7 @@ from jackpot.store.checkpoints import write_checkpoint
 from jackpot.store.database import Database, url_without_password
 from jackpot.store.errors import StoreError
 from jackpot.store.hash_chain import SITE
+from jackpot.store.marks import MarkFile
 from jackpot.store.schema import migrate as migrate_schema
 from jackpot.store.signed_notes import Signer
 from jackpot.tokens import DAYS, MAX_DAYS, new_token, token_hash
@@ -70,8 +71,9 @@ def init(  # noqa: PLR0913 - one parameter for each option
     chosen = settings.validate(**given).model_copy(update=given)
     text = settings.to_toml(chosen)
     made = settings.resolve_paths(config, chosen)
-    if made.key_file.exists():
-        raise SettingsError(f"the key file {made.key_file} exists already: it may belong to another site")
+    for file in (made.key_file, MarkFile(made.key_file).path):
+        if file.exists():
+            raise SettingsError(f"the key file {file} exists already: it may belong to another site")
     planned = _plan(jackpot, rules, tables, boxes)
     signer = Signer.new(site)
     with _removed_on_failure(made, config):
@@ -108,7 +110,7 @@ def backup(
 ) -> None:
     """Write a consistent copy of the store to one file, and verify it."""
     with open_site(config) as site:
-        found = copies.backup(site.database, file, site.signer())
+        found = copies.backup(site.database, file, site.signer(), site.marks())
     _report_copy(f"Copied to {file} and verified", found, as_json=as_json)
 
 
@@ -118,19 +120,25 @@ def restore(
     config: ConfigFile = DEFAULT_CONFIG,
     as_json: AsJson = False,
 ) -> None:
-    """Restore a backup into an empty database, and verify it."""
+    """Restore a backup into an empty database, verify it, and record what was restored."""
     chosen = settings.read(config)
     database = Database(chosen.database)
-    found = copies.restore(database, file, SiteContext(chosen, database).verifier())
+    site = SiteContext(chosen, database)
+    epochs = {chain: mark.epoch for chain, mark in site.marks().read().marks.items()}
+    found = copies.restore(database, file, site.verifier(), epochs)
+    behind = site.record_restore()
     database.close()
-    _report_copy(f"Restored from {file} and verified", found, as_json=as_json)
+    _report_copy(f"Restored from {file} and verified", found, as_json=as_json, behind=behind)
 
 
-def _report_copy(title: str, found: dict[str, int], *, as_json: bool) -> None:
+def _report_copy(title: str, found: dict[str, int], *, as_json: bool, behind: dict[str, int] | None = None) -> None:
     if as_json:
-        print_json({"chains": found})
+        print_json({"chains": found, **({"behind": behind} if behind else {})})
         return
     console().print(table(title, ("chain", "events"), found.items(), right=("events",)))
+    for chain, seq in (behind or {}).items():
+        text = f"{chain} had come to event {seq:,}: restore a newer copy, or run jackpot recover before serving."
+        console().print(text, soft_wrap=True)
 
 
 FIRST, SECOND = (Actor(name, Role.MANAGER) for name in MANAGERS)
@@ -159,7 +167,7 @@ def _plan(jackpot: str, rules: str, tables: int, boxes: int) -> list[Command]:
 def _removed_on_failure(made: Settings, config: Path) -> Iterator[None]:
     """Remove all new files if the site cannot be created; a database that existed before is kept."""
     name = made.database.removeprefix("sqlite:///")
-    new_files = [made.key_file, config]
+    new_files = [made.key_file, MarkFile(made.key_file).path, config]
     if made.database.startswith("sqlite:///") and not Path(name).exists():
         new_files += [Path(name), Path(f"{name}-wal"), Path(f"{name}-shm")]
     try:
@@ -196,7 +204,7 @@ def _fill(database: Database, jackpot: str, planned: list[Command], days: int) -
 def _first_checkpoints(made: Settings, jackpot: str, signer: Signer) -> None:
     database = Database(made.database)
     for chain in (SITE, jackpot):
-        write_checkpoint(database, chain, signer)
+        write_checkpoint(database, chain, signer, MarkFile(made.key_file))
     database.close()
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Annotated, NamedTuple
 
@@ -12,9 +13,9 @@ from sqlalchemy import select
 
 from jackpot import settings
 from jackpot.clock import now
-from jackpot.core.commands import Actor, Command
+from jackpot.core.commands import Actor, Command, RecoverHistory
 from jackpot.core.results import Decision, Refused
-from jackpot.core.site.commands import SiteCommand
+from jackpot.core.site.commands import KEYHOLDER, RecordRestore, SiteCommand
 from jackpot.engine.journal import Journal
 from jackpot.engine.lease import Lease
 from jackpot.engine.site_journal import SiteJournal
@@ -25,6 +26,9 @@ from jackpot.store.checkpoints import write_checkpoint
 from jackpot.store.database import Database
 from jackpot.store.errors import StoreError
 from jackpot.store.hash_chain import SITE
+from jackpot.store.lease_seals import seal_lease
+from jackpot.store.losses import losses_of
+from jackpot.store.marks import ChainMark, MarkFile
 from jackpot.store.queries import jackpot_ids
 from jackpot.store.schema import require_head
 from jackpot.store.signed_notes import Signer, Verifier
@@ -60,6 +64,10 @@ class SiteContext(NamedTuple):
         """Return the site's public key."""
         return self.signer().verifier
 
+    def marks(self) -> MarkFile:
+        """Return the file of marks beside the site's key."""
+        return MarkFile(self.settings.key_file)
+
     def actor(self, token: str) -> Actor:
         """Return the operator with this token."""
         with self.database.reader() as connection:
@@ -73,7 +81,8 @@ class SiteContext(NamedTuple):
         """Execute a command on the jackpot of this chain, durably; the command may create the jackpot."""
         self._require_unowned(chain)
         signer = self.signer()
-        journal = Journal.open(self.database, chain, owner(), notice_target=self.settings.notice_target)
+        seal = partial(seal_lease, signer)
+        journal = Journal.open(self.database, chain, owner(), notice_target=self.settings.notice_target, seal=seal)
         with self._signed_and_released(journal.lease, signer):
             outcome = journal.execute([command])[0]
             if isinstance(outcome, Refused):
@@ -90,12 +99,66 @@ class SiteContext(NamedTuple):
 
     @contextmanager
     def _signed_and_released(self, lease: Lease, signer: Signer) -> Iterator[None]:
-        """Sign the head of the chain if all goes well, as a controller does when it stops; always release the lease."""
+        """Sign the head of the chain if all goes well, as a controller does when it stops; always release the lease.
+
+        It is signed before, too: nothing is added to a history that does not extend what was signed.
+        """
         try:
+            write_checkpoint(self.database, lease.chain, signer, self.marks())
             yield
-            write_checkpoint(self.database, lease.chain, signer)
+            write_checkpoint(self.database, lease.chain, signer, self.marks())
         finally:
             lease.release()
+
+    def recover(self, chain: str, command: RecoverHistory) -> None:
+        """Put the loss of events on record, lower the marks to that event, and sign it."""
+        signer, journal = self.signer(), self._open(chain, command.epoch)
+        try:
+            if isinstance(journal, SiteJournal):
+                journal.execute(command)
+            else:
+                (outcome,) = journal.execute([command])
+                if isinstance(outcome, Refused):
+                    raise outcome
+            seq, digest, epoch = journal.lease.head
+            self.marks().lower(chain, ChainMark(epoch, seq, digest))
+            write_checkpoint(self.database, chain, signer, self.marks())
+        finally:
+            journal.lease.release()
+
+    def record_restore(self) -> dict[str, int]:
+        """Record that this store was restored; return the last known event of each chain that has lost some.
+
+        The marks are not lowered: that takes two managers (`jackpot recover`).
+        """
+        known = self.marks().read()
+        c = tables.chains.c
+        with self.database.reader() as connection:
+            losses = losses_of(connection, self.verifier(), known)
+            rows = connection.execute(select(c.chain, c.seq, c.head)).all()
+        heads: dict[str, dict[str, int | str]]
+        heads = {row.chain: {"seq": row.seq, "hash": bytes(row.head).hex()} for row in rows}
+        behind: dict[str, dict[str, int | str]]
+        behind = {loss.chain: {"seq": loss.to_seq, "hash": loss.head.hex()} for loss in losses}
+        journal = SiteJournal.open(self.database, owner())
+        try:
+            journal.execute(RecordRestore(now(), KEYHOLDER, heads, behind))
+            if SITE not in behind:
+                write_checkpoint(self.database, SITE, self.signer(), self.marks())
+        finally:
+            journal.lease.release()
+        return {loss.chain: loss.to_seq for loss in losses}
+
+    def _open(self, chain: str, seen_epoch: int) -> Journal | SiteJournal:
+        if chain == SITE:
+            return SiteJournal.open(self.database, owner(), seen_epoch=seen_epoch)
+        target, seal = self.settings.notice_target, partial(seal_lease, self.signer())
+        return Journal.open(self.database, chain, owner(), seen_epoch=seen_epoch, notice_target=target, seal=seal)
+
+    def require_unowned(self, *chains: str) -> None:
+        """Refuse if a running controller owns one of these chains."""
+        for chain in chains:
+            self._require_unowned(chain)
 
     def _require_unowned(self, chain: str) -> None:
         """Refuse if a running controller owns the chain: a command must not displace it."""

@@ -14,6 +14,7 @@ from jackpot.core.commands import (
     ProposeConfig,
     ProposeRetirement,
     RecordShown,
+    RecoverHistory,
     ReportMalfunction,
     ResumeTable,
     SetMode,
@@ -134,6 +135,30 @@ def record_shown(_jackpot: Jackpot, command: RecordShown) -> Decision:
         "right": command.right,
     }
     return Decision((Event(EventType.METER_SHOWN, command.at, command.actor.name, None, None, data),), {})
+
+
+def recover_history(_jackpot: Jackpot, command: RecoverHistory) -> Decision:
+    """Record which events the store has lost; the state stays as it is."""
+    data = recovery_data(command)
+    return Decision((Event(EventType.HISTORY_RECOVERED, command.at, command.actor.name, None, None, data),), {})
+
+
+def recovery_data(command: RecoverHistory) -> dict[str, Any]:
+    """Return the data of the event of a recovery; two different managers must agree to it, with a reason."""
+    _require_manager(command.actor)
+    _require_manager(command.second)
+    if command.actor.name == command.second.name:
+        raise Refused(CommandError.SAME_PERSON, "a recovery needs two managers: give the token of another one, too")
+    if not command.reason.strip():
+        raise Refused(CommandError.MALFORMED, "give a reason: it is kept in the audit trail")
+    return {
+        "from_seq": command.from_seq,
+        "to_seq": command.to_seq,
+        "lost_head": command.lost_head,
+        "epoch": command.epoch,
+        "reason": command.reason,
+        "approved_by": command.second.name,
+    }
 
 
 def resume_table(table: Table, command: ResumeTable) -> Decision:

@@ -288,6 +288,22 @@ class Withdraw(NamedTuple):
     reason: str
 
 
+class RecoverHistory(NamedTuple):
+    """Two managers give up the events of a chain that its store has lost, from `from_seq` to `to_seq` at least.
+
+    `lost_head` is the hash of the last lost event that is known, and `epoch` the highest epoch of the lost history.
+    """
+
+    at: str
+    actor: Actor
+    second: Actor
+    from_seq: int
+    to_seq: int
+    lost_head: str
+    epoch: int
+    reason: str
+
+
 class Identified(NamedTuple):
     """A command with its id and a digest of its content, so that a repeat acts once.
 
@@ -303,5 +319,5 @@ class Identified(NamedTuple):
 Command = (
     PlaceWager | OpenRound | CloseWagers | Fold | Unfold | Declare | Settle | Confirm | Correct | VoidRound | VoidHand
     | VoidHands | ReportMalfunction | RecordShown | ResumeTable | SetMode | CreateJackpot | LinkTable | UnlinkTable
-    | ProposeConfig | ProposeAdjustment | ProposeRetirement | Approve | Withdraw
+    | ProposeConfig | ProposeAdjustment | ProposeRetirement | Approve | Withdraw | RecoverHistory
 )  # fmt: skip

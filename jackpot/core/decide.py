@@ -49,6 +49,7 @@ _JACKPOT_HANDLERS: Final[dict[type, Callable[..., Decision]]] = {
     commands.ProposeAdjustment: administration.propose_adjustment,
     commands.Approve: administration.approve,
     commands.Withdraw: administration.withdraw,
+    commands.RecoverHistory: administration.recover_history,
 }
 
 

@@ -37,6 +37,7 @@ class EventType(StrEnum):
     RETIREMENT_PROPOSED = "retirement_proposed"
     JACKPOT_RETIRED = "jackpot_retired"
     PROPOSAL_WITHDRAWN = "proposal_withdrawn"
+    HISTORY_RECOVERED = "history_recovered"
 
 
 class Event(NamedTuple):

@@ -208,6 +208,7 @@ _JACKPOT_CHANGES: Final[dict[EventType, Callable[[Jackpot, Event], Jackpot]]] = 
     EventType.JACKPOT_CREATED: _created,
     EventType.TABLE_LINKED: _linked,
     EventType.METER_SHOWN: lambda jackpot, _event: jackpot,
+    EventType.HISTORY_RECOVERED: lambda jackpot, _event: jackpot,
     EventType.CONFIG_PROPOSED: _proposed,
     EventType.ADJUSTMENT_PROPOSED: _proposed,
     EventType.RETIREMENT_PROPOSED: _proposed,

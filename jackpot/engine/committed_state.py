@@ -7,6 +7,8 @@ from typing import NamedTuple, Protocol
 
 from jackpot.core.events import Event
 from jackpot.core.state import Jackpot
+from jackpot.store.hash_chain import GENESIS
+from jackpot.store.marks import ChainMark
 
 NumberedEvents = list[tuple[int, Event]]
 """Events with their sequence numbers."""
@@ -35,12 +37,19 @@ class CommittedState:
     def __init__(self, jackpot: Jackpot, position: Position) -> None:
         self.jackpot = jackpot
         self.position = position
+        self.head_hash = GENESIS
+        """The hash of the event at this position."""
         self.store_failed = False
         self.broker_connected = False
         self.displayed_cents: int | None = None
         """The amount of the last meter that was published; None before the first."""
         self.meter_published_at = time.monotonic()
         self._subscribers: list[Subscriber] = []
+
+    @property
+    def mark(self) -> ChainMark:
+        """The last event that is durable, and the epoch."""
+        return ChainMark(self.position.epoch, self.position.seq, self.head_hash)
 
     def subscribe(self, subscriber: Subscriber) -> None:
         """Notify this subscriber, too, from now on."""

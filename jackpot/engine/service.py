@@ -78,6 +78,7 @@ class JackpotService:
         self.id = journal.jackpot.id
         self.ended: asyncio.Future[StoreError] = self._loop.create_future()
         self.committed = CommittedState(journal.jackpot, _position(journal))
+        self.committed.head_hash = journal.lease.head.hash
         self.quarantine = new_quarantine()
         self.listening = asyncio.Event()
         """Set once the jackpot's devices are listened to."""
@@ -138,6 +139,7 @@ class JackpotService:
         was_failing = committed.store_failed
         committed.jackpot = batch.jackpot
         committed.position = Position(batch.head.epoch, batch.head.seq)
+        committed.head_hash = batch.head.hash
         committed.store_failed = was_failing and any(_is_unwritten(answer) for _, answer in batch.answers)
         for reply, answer in batch.answers:
             if isinstance(answer, StoreError):

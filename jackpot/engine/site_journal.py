@@ -23,9 +23,9 @@ class SiteJournal:
         self.site = site
 
     @classmethod
-    def open(cls, database: Database, owner: str) -> SiteJournal:
+    def open(cls, database: Database, owner: str, *, seen_epoch: int = 0) -> SiteJournal:
         """Acquire the lease on the site's chain and read its state."""
-        lease = acquire_lease(database, SITE, owner)
+        lease = acquire_lease(database, SITE, owner, seen_epoch=seen_epoch)
         with database.reader() as connection:
             return cls(lease, read_site(connection))
 

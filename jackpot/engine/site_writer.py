@@ -24,6 +24,7 @@ from jackpot.store import tables
 from jackpot.store.database import Database
 from jackpot.store.errors import Fenced, StoreError
 from jackpot.store.hash_chain import SITE
+from jackpot.store.marks import ChainMark
 from jackpot.store.state_tables import read_site
 
 MAX_WAITING: Final = 100
@@ -46,6 +47,8 @@ class SiteWriter:
         self._seq = -1
         self._unsigned = False
         self.site = Site()
+        self.mark: ChainMark | None = None
+        """The last event that this process has written to the site's chain."""
         self.refresh()
 
     @property
@@ -73,6 +76,11 @@ class SiteWriter:
             seq = connection.execute(head).scalar_one_or_none()
             if seq is not None and seq > self._seq:
                 self._keep_newest(read_site(connection), seq)
+
+    def sign_waiting(self) -> None:
+        """Sign the head in the writer's thread, if events of this process wait for it."""
+        if self._unsigned:
+            self._thread.submit(self._sign)
 
     def close(self) -> None:
         """Finish what waits, and sign the head."""
@@ -111,7 +119,9 @@ class SiteWriter:
                 self._journal = None  # the next command reads from the store what became of this one
                 raise
             else:
-                self._keep_newest(journal.site, journal.lease.head.seq)
+                seq, digest, epoch = journal.lease.head
+                self._keep_newest(journal.site, seq)
+                self.mark = ChainMark(epoch, seq, digest)
                 return decision
         raise AssertionError("the last attempt returns or raises")
 

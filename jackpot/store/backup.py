@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import sqlite3
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
@@ -14,6 +15,7 @@ from jackpot.store import tables
 from jackpot.store.checkpoints import write_checkpoint
 from jackpot.store.database import Database, url_without_password
 from jackpot.store.errors import StoreError
+from jackpot.store.marks import MarkFile
 from jackpot.store.postgres_connection import copy_rows
 from jackpot.store.schema import migrate, require_head
 from jackpot.store.signed_notes import Signer, Verifier
@@ -35,12 +37,14 @@ _TABLES: Final = (
 )
 
 
-def backup(database: Database, path: Path, signer: Signer) -> dict[str, int]:
+def backup(database: Database, path: Path, signer: Signer, marks: MarkFile | None = None) -> dict[str, int]:
     """Copy the store to a new file and verify the copy; return the number of events of each chain."""
     if path.exists():
         raise StoreError(f"{path} exists already: a backup never overwrites a file")
+    if not path.absolute().parent.is_dir():
+        raise StoreError(f"the folder {path.parent} does not exist: create it first")
     for chain in _chains(database):
-        write_checkpoint(database, chain, signer)
+        write_checkpoint(database, chain, signer, marks)
     with tempfile.TemporaryDirectory(prefix=f".{path.name}-", dir=path.absolute().parent) as folder:
         unfinished = Path(folder) / "copy.db"
         copy = Database(f"sqlite:///{unfinished}")
@@ -55,8 +59,10 @@ def backup(database: Database, path: Path, signer: Signer) -> dict[str, int]:
     return found
 
 
-def restore(database: Database, path: Path, verifier: Verifier) -> dict[str, int]:
-    """Restore a backup into an empty store and verify it; the epoch is raised to mark everything older."""
+def restore(
+    database: Database, path: Path, verifier: Verifier, epochs: Mapping[str, int] | None = None
+) -> dict[str, int]:
+    """Restore a backup into an empty store and verify it; the epoch is raised above the copy's and the known ones."""
     if not path.is_file():
         raise StoreError(f"{path} does not exist")
     with tempfile.TemporaryDirectory() as folder:
@@ -70,6 +76,7 @@ def restore(database: Database, path: Path, verifier: Verifier) -> dict[str, int
             _copy(saved, database)
         finally:
             saved.close()
+    _raise_epochs(database, epochs or {})
     return _verify_all(database, verifier)
 
 
@@ -90,6 +97,15 @@ def _copy(source: Database, target: Database) -> None:
             for part in rows.partitions(_ROWS_PER_BATCH):
                 insert(writing, table, [tuple(row) for row in part])
         writing.execute(tables.chains.update().values(epoch=tables.chains.c.epoch + 1, owner=""))
+
+
+def _raise_epochs(database: Database, epochs: Mapping[str, int]) -> None:
+    """Raise the epoch of each chain above one that is known of it."""
+    c = tables.chains.c
+    with database.transaction() as connection:
+        for chain, epoch in epochs.items():
+            lower = tables.chains.update().where(c.chain == chain, c.epoch <= epoch)
+            connection.execute(lower.values(epoch=epoch + 1))
 
 
 def _insert_rows(connection: Connection, table: Table, rows: Rows) -> None:

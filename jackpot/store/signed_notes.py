@@ -3,6 +3,7 @@
 casino/main                    the origin: site and chain
 90112                          the sequence number of the last event covered
 CsUYapGGPo4dkMgIAUqom/Xajj7h2fB2MPA3j2jxq2I=   its hash
+12                             further lines, such as the count of a checkpoint
 
 — casino AbCdEf…               the signer's name, key id and signature
 """
@@ -21,6 +22,9 @@ from jackpot.store.errors import StoreError
 _ED25519 = b"\x01"
 _SECRET = "PRIVATE+KEY"  # noqa: S105 - how the format marks a private key
 _DASH = "\u2014"
+HASH_BYTES = 32
+MAX_LINES = 8
+"""The limit of lines after the hash."""
 
 
 class BadKeyError(StoreError):
@@ -32,11 +36,12 @@ class NoteError(StoreError):
 
 
 class Checkpoint(NamedTuple):
-    """The content of a note: a site's chain up to an event, and that event's hash."""
+    """The content of a note: a site's chain up to an event, that event's hash, and further lines."""
 
     origin: str
     seq: int
     hash: bytes
+    lines: tuple[str, ...] = ()
 
 
 class Verifier:
@@ -50,15 +55,15 @@ class Verifier:
     @classmethod
     def of(cls, text: str) -> Verifier:
         """Return the public key of a text."""
-        name, key_id, encoded = _split(text.strip(), 3)
-        raw = _decoded(encoded)
+        name, key_id, key = _split(text.strip(), 3)
+        raw = decoded(key)
         verifier = cls(name, raw[1:])
         if raw[:1] != _ED25519 or verifier.key_id.hex() != key_id or len(raw) != 33:
             raise BadKeyError("this is not an Ed25519 public key of the form name+id+key")
         return verifier
 
     def __str__(self) -> str:
-        return f"{self.name}+{self.key_id.hex()}+{_encoded(_ED25519 + self._key)}"
+        return f"{self.name}+{self.key_id.hex()}+{encoded(_ED25519 + self._key)}"
 
     def open(self, note: str) -> Checkpoint:
         """Return the checkpoint of a note, or raise `NoteError` if its signature is not valid."""
@@ -67,9 +72,9 @@ class Verifier:
         signed = f"{_DASH} {self.name} "
         if not separator or not signatures.startswith(signed) or not signatures.endswith("\n"):
             raise NoteError("this is not a note signed by this key")
-        encoded = signatures[len(signed) : -1]
-        raw = _decoded(encoded)
-        if raw[:4] != self.key_id or _encoded(raw) != encoded:
+        signature = signatures[len(signed) : -1]
+        raw = decoded(signature)
+        if raw[:4] != self.key_id or encoded(raw) != signature:
             raise NoteError("this note is signed by another key")
         try:
             Ed25519PublicKey.from_public_bytes(self._key).verify(raw[4:], text.encode())
@@ -96,8 +101,8 @@ class Signer:
         """Return the private key of a text."""
         if not text.startswith(f"{_SECRET}+"):
             raise BadKeyError("this is not a private key of the form PRIVATE+KEY+name+id+key")
-        name, key_id, encoded = _split(text.strip().removeprefix(f"{_SECRET}+"), 3)
-        raw = _decoded(encoded)
+        name, key_id, key = _split(text.strip().removeprefix(f"{_SECRET}+"), 3)
+        raw = decoded(key)
         if raw[:1] != _ED25519 or len(raw) != 33:
             raise BadKeyError("this is not an Ed25519 private key of the form PRIVATE+KEY+name+id+key")
         signer = cls(name, raw[1:])
@@ -108,22 +113,28 @@ class Signer:
     @property
     def text(self) -> str:
         """The private key as text, for its file."""
-        return f"{_SECRET}+{self.verifier.name}+{self.verifier.key_id.hex()}+{_encoded(_ED25519 + self._seed)}"
+        return f"{_SECRET}+{self.verifier.name}+{self.verifier.key_id.hex()}+{encoded(_ED25519 + self._seed)}"
 
     def sign(self, checkpoint: Checkpoint) -> str:
         """Return a signed note over a checkpoint."""
-        text = f"{checkpoint.origin}\n{checkpoint.seq}\n{_encoded(checkpoint.hash)}\n"
+        lines = (checkpoint.origin, str(checkpoint.seq), encoded(checkpoint.hash), *checkpoint.lines)
+        text = "".join(f"{line}\n" for line in lines)
         signature = self._private.sign(text.encode())
-        return f"{text}\n{_DASH} {self.verifier.name} {_encoded(self.verifier.key_id + signature)}\n"
+        return f"{text}\n{_DASH} {self.verifier.name} {encoded(self.verifier.key_id + signature)}\n"
+
+
+def origin_of(site: str, chain: str, kind: str = "") -> str:
+    """Return the origin line of a chain's notes: of its checkpoints, or of another kind of note."""
+    return f"{site}/{chain}/{kind}" if kind else f"{site}/{chain}"
 
 
 def _checkpoint(text: str) -> Checkpoint:
     try:
-        origin, seq, encoded, rest = text.split("\n")
-        checkpoint = Checkpoint(origin, int(seq), _decoded(encoded))
+        origin, seq, digest, *lines, rest = text.split("\n")
+        checkpoint = Checkpoint(origin, int(seq), decoded(digest), tuple(lines))
     except ValueError:
         raise NoteError("this note does not contain a checkpoint") from None
-    if rest or str(checkpoint.seq) != seq or len(checkpoint.hash) != 32:
+    if rest or str(checkpoint.seq) != seq or len(checkpoint.hash) != HASH_BYTES or len(lines) > MAX_LINES:
         raise NoteError("this note does not contain a checkpoint")
     return checkpoint
 
@@ -135,11 +146,13 @@ def _split(text: str, parts: int) -> list[str]:
     return found
 
 
-def _encoded(raw: bytes) -> str:
+def encoded(raw: bytes) -> str:
+    """Return bytes as base64."""
     return base64.b64encode(raw).decode()
 
 
-def _decoded(text: str) -> bytes:
+def decoded(text: str) -> bytes:
+    """Return the bytes of base64, or raise `NoteError`."""
     try:
         return base64.b64decode(text, validate=True)
     except ValueError:

@@ -9,20 +9,23 @@ from typing import Any, Final, TextIO
 
 from sqlalchemy import Connection
 
-from jackpot.store.checkpoints import origin_of
+from jackpot.store.checkpoints import NotExtended, require_signed
 from jackpot.store.database import Database
 from jackpot.store.event_rows import plain_row, rows_of_chain
-from jackpot.store.hash_chain import GENESIS, EventRow, canonical
-from jackpot.store.signed_notes import Checkpoint, NoteError, Signer, Verifier
+from jackpot.store.hash_chain import GENESIS, EventRow, canonical, event_hash
+from jackpot.store.marks import MarkFile
+from jackpot.store.signed_notes import Checkpoint, NoteError, Signer, Verifier, origin_of
 from jackpot.store.trail_verification import Replay, TrailError, Verified
 
 FORMAT: Final = "jackpot-audit-1"
 
 
-def export(database: Database, chain: str, path: Path, signer: Signer) -> int:
+def export(database: Database, chain: str, path: Path, signer: Signer, marks: MarkFile | None = None) -> int:
     """Write a chain to a file that ends with a checkpoint over its last event; return the number of events."""
+    known = marks.read().signed.get(chain) if marks is not None else None
     with database.reader() as connection, path.open("x", encoding="utf-8", newline="\n") as file:
         try:
+            require_signed(connection, chain, signer.verifier, known)
             return _write_export(connection, chain, file, signer)
         except BaseException:
             path.unlink(missing_ok=True)
@@ -34,6 +37,8 @@ def _write_export(connection: Connection, chain: str, file: TextIO, signer: Sign
     file.write(canonical({"format": FORMAT, "origin": origin}) + "\n")
     seq, head = 0, GENESIS
     for row in rows_of_chain(connection, chain):
+        if row.seq != seq + 1 or event_hash(head, row[:-1]) != bytes(row.hash):
+            raise NotExtended(f"event {seq + 1:,} of {chain} is missing, or was changed since it was written")
         file.write(canonical(plain_row(row)) + "\n")
         seq, head = row.seq, row.hash
     file.write(canonical({"checkpoint": signer.sign(Checkpoint(origin, seq, head))}) + "\n")

@@ -13,6 +13,7 @@ import signal
 import sys
 import threading
 import time
+from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from sqlalchemy import select
@@ -20,6 +21,7 @@ from sqlalchemy import select
 from jackpot.store import tables
 from jackpot.store.database import Database
 from jackpot.store.errors import StoreError
+from jackpot.store.marks import MarkFile
 from jackpot.store.signed_notes import Verifier
 from jackpot.store.trail_verification import Trail, Verified, every_chain
 
@@ -29,12 +31,16 @@ LOWEST_PRIORITY: Final = 19
 
 
 class VerificationRequest(NamedTuple):
-    """The store, its public key, one chain or all, and the interval for new events; 0 verifies everything once."""
+    """The store, its public key, one chain or all, and the interval for new events; 0 verifies everything once.
+
+    The file of marks is beside `key_file`; "" if there is none.
+    """
 
     database: str
     key: str
     every_seconds: float
     chain: str | None = None
+    key_file: str = ""
 
 
 class ChainVerifier:
@@ -44,6 +50,7 @@ class ChainVerifier:
         self._database = Database(request.database)
         self._verifier = Verifier.of(request.key)
         self._chain = request.chain
+        self._marks = MarkFile(Path(request.key_file)) if request.key_file else None
         self._trails: dict[str, Trail] = {}
 
     def verify(self, *, whole: bool) -> bool:
@@ -51,7 +58,7 @@ class ChainVerifier:
         is_right = True
         try:
             for chain in self._chains(whole=whole):
-                trail = self._trails.setdefault(chain, Trail(self._database, chain, self._verifier))
+                trail = self._trails.setdefault(chain, Trail(self._database, chain, self._verifier, self._marks))
                 began = time.monotonic()
                 found = trail.verify() if whole else trail.verify_new()
                 write(_result(found, whole=whole, seconds=time.monotonic() - began))

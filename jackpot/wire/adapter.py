@@ -17,6 +17,7 @@ from jackpot.engine.writer import MAX_WAITING
 from jackpot.store.errors import Fenced, StoreError
 from jackpot.wire import messages
 from jackpot.wire.inbound import Inbound
+from jackpot.wire.mark_publisher import MarkPublisher, SignMark
 from jackpot.wire.messages import Malformed
 from jackpot.wire.meter_throttle import MeterThrottle
 from jackpot.wire.mqtt_session import Address, MqttSession, Will
@@ -40,7 +41,15 @@ log = structlog.get_logger()
 class JackpotAdapter:
     """The MQTT side of one jackpot: publishes what was committed, submits what is received."""
 
-    def __init__(self, address: Address, topics: Topics, service: JackpotService, *, mark_epoch: int = 0) -> None:
+    def __init__(
+        self,
+        address: Address,
+        topics: Topics,
+        service: JackpotService,
+        sign_mark: SignMark | None = None,
+        *,
+        mark_epoch: int = 0,
+    ) -> None:
         self.service = service
         self._committed = service.committed
         self._topics = topics
@@ -53,6 +62,8 @@ class JackpotAdapter:
         self._inbound = Inbound(service=service, publisher=self.publisher, acknowledge=self._acknowledge)
         self.watch = TopicWatch(address, topics, service, self.publisher, mark_epoch=mark_epoch)
         self._session = self._new_session(address)
+        mark_topic = topics.mark(service.id)
+        self._marks = MarkPublisher(mark_topic, lambda: self._committed.mark, sign_mark, self._session.publish)
         self._load_wins()
         self._committed.subscribe(self)
         metrics.CERTIFICATE.labels(service.id).set(0)
@@ -149,6 +160,7 @@ class JackpotAdapter:
         self._committed.broker_connected = True
         self.watch.all_published(self._session.local_address)
         self.publisher.publish_all_retained()
+        self._marks.publish()
         await self._session.subscribe(self._topics.subscriptions(self.service.id))
         self.service.listening.set()
         self._committed.notify_status()
@@ -205,6 +217,7 @@ class JackpotAdapter:
             asyncio.create_task(self._throttle.run(), name=f"meter-{name}"),
             asyncio.create_task(self._fetch_untaken(), name=f"untaken-{name}"),
             asyncio.create_task(self._leaving.wait(), name=f"leaving-{name}"),
+            asyncio.create_task(self._marks.run(), name=f"mark-{name}"),
         ]
         try:
             waited_for: list[asyncio.Future[Any]] = [session, *tasks, self.service.ended]
@@ -239,6 +252,7 @@ class JackpotAdapter:
         fenced = ended.done() and isinstance(ended.result(), Fenced)
         if not fenced:
             self.publisher.publish_waiting()
+            self._marks.publish()
         await self._publish_offline()
         if not fenced and not self._committed.store_failed:
             await self._release_lease()

@@ -80,6 +80,12 @@ class ControllerMessage(StrictModel):
     epoch: Annotated[Epoch, Field(ge=0, lt=MAX_EPOCH)]
 
 
+class MarkMessage(StrictModel):
+    """A jackpot's last durable event in a note signed with the site's key; for its next controller only."""
+
+    note: Annotated[str, Field(max_length=2_000)]
+
+
 class _Command(StrictModel):
     command_id: Annotated[Id, Field(description="unique per table")]
 

@@ -153,5 +153,9 @@ TOPICS: Final = (
         "the status of the jackpot's controller; its will is `offline`",
         (messages.ControllerMessage,), ("send", "receive"),
     ),
+    Topic(
+        "mark", "jackpots/{jackpot}/mark", "controller", "controllers", True,
+        "the jackpot's last durable event, signed; internal to controllers", (messages.MarkMessage,), ("send",),
+    ),
 )  # fmt: skip
 """Every topic of the protocol."""

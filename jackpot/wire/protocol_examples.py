@@ -14,6 +14,10 @@ Plain = dict[str, Any]
 _ROYAL: Final = ["As", "Ks", "Qs", "Js", "Ts"]
 _MARK: Final = {"epoch": 7, "seq": 90112}
 _WINS: Final = {"box": 3, "hand": "royal_flush", "amount_cents": 9876543}
+_NOTE: Final = (
+    "casino/main/mark\n90112\nCsUYapGGPo4dkMgIAUqom/Xajj7h2fB2MPA3j2jxq2I=\n7\n\n"
+    "\u2014 casino XyL8BEh49NMzgimtRBPT3ZX7931AJWTzHZyBV9qPHVNry2OKiQT/VdGr/DRHyCBghf5bX8SA5g5qgfcd2F4mTdawLA0=\n"
+)
 
 FROM_DEVICES: Final[Mapping[type[StrictModel], Mapping[str, Plain]]] = {
     messages.WagerMessage: {
@@ -98,6 +102,7 @@ FROM_CONTROLLER: Final[Mapping[type[StrictModel], Mapping[str, Plain]]] = {
         "online": {"state": "online", "epoch": 7},
         "will": {"state": "offline", "epoch": 7},
     },
+    messages.MarkMessage: {"mark": {"note": _NOTE}},
 }
 
 REPLIES: Final[Mapping[type[StrictModel], Mapping[str, Plain]]] = {

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Collection, Mapping
 from typing import Final, NamedTuple
 
-from jackpot.engine.view_models import TableStateMessage
+from jackpot.engine.view_models import MeterMessage, TableStateMessage
 from jackpot.wire import messages
 from jackpot.wire.messages import Malformed
 from jackpot.wire.mqtt_session import Address, MqttSession
@@ -20,12 +20,15 @@ class RetainedState(NamedTuple):
     """The epoch of the retained `controller` message, tables suspended by a store failure, and all lamps.
 
     `failed` has the seq of each table's retained state: a failure that is on record is in the trail up to there.
-    `lamps` are by table and box, and include boxes that their table does not have.
+    `lamps` are by table and box, and include boxes that their table does not have. `mark` is the note of the signed
+    mark, "" if there is none; `seq` the highest number in messages that are not signed.
     """
 
     epoch: int = 0
     failed: Mapping[str, int] = {}
     lamps: Collection[tuple[str, int]] = ()
+    mark: str = ""
+    seq: int = 0
 
 
 class _RetainedCollector:
@@ -35,18 +38,23 @@ class _RetainedCollector:
         self._controller = topics.controller(jackpot)
         self._jackpot = jackpot
         self._tables = {topics.state(table): table for table in tables}
-        self._missing = {self._controller, *self._tables}
+        self._mark = topics.mark(jackpot)
+        self._meter = topics.meter(jackpot)
+        self._missing = {self._controller, self._mark, *self._tables}
         self._epoch = 0
         self._failed: dict[str, int] = {}
         self._box_of = topics.box_of
         self._lamps: set[tuple[str, int]] = set()
-        self.filters = [topics.every_lamp, self._controller, topics.state("+")]  # lamps first: they are not waited for
+        self._note = ""
+        self._seq = 0
+        first = [topics.every_lamp, self._meter]  # not waited for
+        self.filters = [*first, self._controller, self._mark, topics.state("+")]
         self.complete = asyncio.Event()
 
     @property
     def found(self) -> RetainedState:
         """The retained state collected so far."""
-        return RetainedState(self._epoch, self._failed, self._lamps)
+        return RetainedState(self._epoch, self._failed, self._lamps, self._note, self._seq)
 
     def receive(self, message: ReceivedMessage) -> None:
         """Take in one message."""
@@ -55,8 +63,14 @@ class _RetainedCollector:
                 self._epoch = messages.read(messages.ControllerMessage, message.payload).epoch
             elif message.topic in self._tables:
                 self._receive_state(self._tables[message.topic], message.payload)
+            elif message.topic == self._mark:
+                self._note = messages.read(messages.MarkMessage, message.payload).note
+            elif message.topic == self._meter:
+                self._see(messages.read(MeterMessage, message.payload).seq)
             elif (lamp := self._box_of(message.topic)) is not None:
                 self._lamps.add(lamp)
+                if lamp[0] in self._tables.values():
+                    self._see(messages.read(messages.LampMessage, message.payload).seq)
         except Malformed:
             pass  # it will be overwritten
         self._missing.discard(message.topic)
@@ -65,8 +79,13 @@ class _RetainedCollector:
 
     def _receive_state(self, table: str, payload: bytes) -> None:
         state = messages.read(TableStateMessage, payload)
-        if (state.jackpot, state.suspended) == (self._jackpot, "store"):
-            self._failed[table] = state.seq
+        if state.jackpot == self._jackpot:
+            self._see(state.seq)
+            if state.suspended == "store":
+                self._failed[table] = state.seq
+
+    def _see(self, seq: int) -> None:
+        self._seq = max(self._seq, seq)
 
 
 async def read_retained(

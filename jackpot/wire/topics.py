@@ -94,6 +94,10 @@ class Topics:
         """Return the topic of a jackpot's controller status."""
         return f"{self.root}/jackpots/{jackpot}/controller"
 
+    def mark(self, jackpot: str) -> str:
+        """Return the topic of a jackpot's signed high-water mark."""
+        return f"{self.root}/jackpots/{jackpot}/mark"
+
     def subscriptions(self, jackpot: str) -> list[str]:
         """Return a controller's subscriptions: every device, and its own status, where a late will may arrive.
 

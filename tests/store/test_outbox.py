@@ -7,6 +7,7 @@ from sqlalchemy import func, select, text
 
 from jackpot.core.commands import Actor, CreateJackpot, LinkTable, OpenRound, ReportMalfunction, ResumeTable, Role
 from jackpot.core.notices import Notice, NoticeTarget, NoticeType
+from jackpot.core.site.commands import INSTALLER, AddJackpot, AddOperator
 from jackpot.core.state import Config
 from jackpot.engine.journal import Journal
 from jackpot.engine.site_journal import SiteJournal
@@ -117,7 +118,9 @@ def test_the_same_notice_is_stored_once(database):
 
 def test_a_backup_contains_no_notices(database, tmp_path):
     signer = Signer.new("casino")
-    SiteJournal.open(database, "test")
+    site = SiteJournal.open(database, "test")
+    site.execute(AddOperator("2026-11-15T11:00:00.000Z", INSTALLER, "max", Role.MANAGER, "hash"))
+    site.execute(AddJackpot("2026-11-15T11:00:00.000Z", Actor("max", Role.MANAGER), "main"))
     journal = opened(database, NoticeTarget("casino"))
     journal.execute([malfunction("t1", 1)])
     backup(database, tmp_path / "copy.db", signer)

@@ -1,13 +1,14 @@
 """Repeated verification of a trail: new events only, or everything on request or after a problem."""
 
 import pytest
-from sqlalchemy import event, text
+from sqlalchemy import event, insert, text, update
 
 from jackpot.core.commands import CloseWagers, CreateJackpot, LinkTable, OpenRound, PlaceWager, Settle
 from jackpot.engine.journal import Journal
 from jackpot.engine.site_journal import SiteJournal
+from jackpot.store import tables
 from jackpot.store.checkpoints import write_checkpoint
-from jackpot.store.signed_notes import Signer
+from jackpot.store.signed_notes import Checkpoint, Signer
 from jackpot.store.trail_verification import Trail
 from tests.support.core_floor import AT, DEALER, MANAGER, PAD, config
 
@@ -122,5 +123,9 @@ def test_checkpoints_over_new_events_are_verified(stored):
     assert stored.trail.verify_new().checkpoints == 2
     stored.play()
     forger = Signer("casino", bytes(range(1, 33)))
-    write_checkpoint(stored.database, "main", forger)
+    head = stored.journal.lease.head
+    with stored.database.transaction() as connection:
+        note = forger.sign(Checkpoint("casino/main", head.seq, head.hash))
+        connection.execute(insert(tables.checkpoints).values(chain="main", seq=head.seq, note=note))
+        connection.execute(update(tables.chains).where(tables.chains.c.chain == "main").values(signed=3))
     assert "another key" in stored.trail.verify_new().problem

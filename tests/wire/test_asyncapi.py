@@ -31,6 +31,7 @@ AT = "2026-11-15T09:30:00.000Z"
 
 RETAINED = {
     "lamp", "pad_status", "pad_shown", "dealer_status", "table_state", "meter", "display_status", "controller",
+    "mark",
 }  # fmt: skip
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final, NamedTuple
 
-from jackpot.core.commands import Actor, Role
+from jackpot.core.commands import Actor, RecoverHistory, Role
 
 INSTALLER: Final = Actor("init")
 """The actor that sets a site up; it may add the first two operators."""
@@ -135,9 +136,18 @@ class RefuseSignIn(NamedTuple):
     attempts: int
 
 
+class RecordRestore(NamedTuple):
+    """The holder of the key has restored a copy; `heads` are the restored ones, `behind` the marks above them."""
+
+    at: str
+    actor: Actor
+    heads: Mapping[str, Mapping[str, int | str]]
+    behind: Mapping[str, Mapping[str, int | str]]
+
+
 SiteCommand = (
     AddOperator | RevokeOperator | RenewToken | ProposeManager | ApproveManager | WithdrawManager | AddJackpot
-    | AddTable | StartSoftware | SignIn | SignOut | RefuseSignIn | RequestHandover
+    | AddTable | StartSoftware | SignIn | SignOut | RefuseSignIn | RequestHandover | RecoverHistory | RecordRestore
 )  # fmt: skip
 
 

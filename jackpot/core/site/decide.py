@@ -8,7 +8,8 @@ from collections.abc import Callable, Mapping
 from hashlib import sha256
 from typing import Any, Final, NamedTuple
 
-from jackpot.core.commands import CONTROLLER, DEVICES, Actor, Role
+from jackpot.core.administration import recovery_data
+from jackpot.core.commands import CONTROLLER, DEVICES, Actor, RecoverHistory, Role
 from jackpot.core.results import CommandError, Refused
 from jackpot.core.site.commands import (
     INSTALLER,
@@ -19,6 +20,7 @@ from jackpot.core.site.commands import (
     ApproveManager,
     IdentifiedSite,
     ProposeManager,
+    RecordRestore,
     RefuseSignIn,
     RenewToken,
     RequestHandover,
@@ -104,6 +106,8 @@ def _is_allowed_for_others(site: Site, command: SiteCommand) -> bool:
         case RequestHandover():
             own = site.operators.get(command.actor.name)
             return own is not None and own.active and own.actor == command.actor and own.role is Role.SUPERVISOR
+        case RecordRestore():
+            return command.actor == KEYHOLDER
         case SignIn() | SignOut():
             own = site.operators.get(command.actor.name)
             return own is not None and own.active and own.actor == command.actor
@@ -229,6 +233,16 @@ def _refuse_sign_in(_site: Site, command: RefuseSignIn) -> SiteEvent:
     return _event(command, SiteEventType.SIGN_IN_REFUSED, address=command.address, attempts=command.attempts)
 
 
+def _recover_history(site: Site, command: RecoverHistory) -> SiteEvent:
+    if not _is_known_manager(site, command.second):
+        raise Refused(CommandError.FORBIDDEN, f"{command.second.name} may not do this: only a manager may")
+    return _event(command, SiteEventType.HISTORY_RECOVERED, **recovery_data(command))
+
+
+def _record_restore(_site: Site, command: RecordRestore) -> SiteEvent:
+    return _event(command, SiteEventType.STORE_RESTORED, heads=command.heads, behind=command.behind)
+
+
 def _require_active(site: Site, name: str) -> None:
     operator = site.operators.get(name)
     if operator is None or not operator.active:
@@ -269,4 +283,6 @@ _HANDLERS: Final[dict[type, Callable[..., SiteEvent]]] = {
     SignOut: _sign_out,
     RefuseSignIn: _refuse_sign_in,
     RequestHandover: _request_handover,
+    RecoverHistory: _recover_history,
+    RecordRestore: _record_restore,
 }

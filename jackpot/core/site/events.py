@@ -23,6 +23,8 @@ class SiteEventType(StrEnum):
     SIGNED_OUT = "signed_out"
     SIGN_IN_REFUSED = "sign_in_refused"
     HANDOVER_REQUESTED = "handover_requested"
+    HISTORY_RECOVERED = "history_recovered"
+    STORE_RESTORED = "store_restored"
 
 
 class SiteEvent(NamedTuple):

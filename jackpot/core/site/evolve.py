@@ -43,6 +43,8 @@ def evolve_site(site: Site, event: SiteEvent) -> Site:
             | SiteEventType.SIGNED_OUT
             | SiteEventType.SIGN_IN_REFUSED
             | SiteEventType.HANDOVER_REQUESTED
+            | SiteEventType.HISTORY_RECOVERED
+            | SiteEventType.STORE_RESTORED
         ):
             return site
 

@@ -144,6 +144,17 @@ def _refused(data: Data, _event: AuditEvent) -> str:
     return f"Sign-in refused {'once' if times == 1 else f'{times} times'} from {data['address']}."
 
 
+def _recovered(data: Data, _event: AuditEvent) -> str:
+    lost = f"events {data['from_seq']:,} to {data['to_seq']:,}"
+    return f"Loss of {lost} recorded, approved by {data['approved_by']}{_because(data['reason'])}."
+
+
+def _restored(data: Data, _event: AuditEvent) -> str:
+    heads = ", ".join(f"{chain} up to event {head['seq']:,}" for chain, head in sorted(data["heads"].items()))
+    behind = ", ".join(f"{chain} {mark['seq']:,}" for chain, mark in sorted(data["behind"].items()))
+    return f"Store restored from a copy: {heads}{f'; known before: {behind}' if behind else ''}."
+
+
 _SENTENCES: Final[dict[str, Callable[[Data, AuditEvent], str]]] = {
     EventType.JACKPOT_CREATED: lambda d, e: (
         f"Jackpot {d['jackpot']} created under {d['instrument']} ({_config(d['config'])}), by {e.actor} "
@@ -195,4 +206,6 @@ _SENTENCES: Final[dict[str, Callable[[Data, AuditEvent], str]]] = {
     SiteEventType.HANDOVER_REQUESTED: lambda d, _: (
         f"Hand-over of {d['jackpot']} to {_controller(d['controller'])} requested{_because(d['reason'])}."
     ),
+    SiteEventType.HISTORY_RECOVERED: _recovered,
+    SiteEventType.STORE_RESTORED: _restored,
 }
