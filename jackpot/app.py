@@ -24,6 +24,7 @@ from jackpot.engine import controllers
 from jackpot.engine.alarms import Alarms
 from jackpot.engine.controllers import ControllerReport
 from jackpot.engine.jackpots import Jackpots
+from jackpot.engine.clock_watch import ClockWatch
 from jackpot.engine.journal import Journal
 from jackpot.engine.service import JackpotService
 from jackpot.engine.site_writer import SiteWriter
@@ -33,7 +34,7 @@ from jackpot.notify.delivery import NoticeSender
 from jackpot.notify.low_reserve import notify_low_reserves
 from jackpot.notify.webhook import Webhook
 from jackpot.settings import Settings, listen_address
-from jackpot.store import outbox
+from jackpot.store import outbox, queries
 from jackpot.store.checkpoints import write_checkpoint
 from jackpot.store.database import Database, Limits
 from jackpot.store.durability import require_durable
@@ -83,6 +84,7 @@ class Controller:
         self._sender: NoticeSender | None = None
         self._databases: list[Database] = []
         self._site_writer: SiteWriter | None = None
+        self._clock_watch: ClockWatch | None = None
         self.alarms = Alarms()
         self.jackpots = Jackpots()
         self._broker = _broker_probe(self._address, self._topics)
@@ -100,6 +102,8 @@ class Controller:
                     router = self._start_http(group, listener, database)
                     names = await self._until_reachable(partial(self._begin, database))
                     self._start_notices(group, database)
+                    if self._clock_watch is not None:
+                        group.create_task(self._clock_watch.run(), name="clock")
                     group.create_task(_checkpoint_wal(database), name="wal-checkpoint")
                     group.create_task(self._broker.run(), name="broker-probe")
                     for name in names:
@@ -193,6 +197,8 @@ class Controller:
         """Check the schema, record which software this is, and return the site's jackpots."""
         require_head(database)
         require_durable(database)
+        with database.reader() as connection:
+            newest = queries.newest_event_time(connection) or ""
         site_writer = SiteWriter(database, owner(), partial(write_checkpoint, database, SITE, self._signer))
         target = self._settings.notice_target
         if target is not None:
@@ -201,6 +207,8 @@ class Controller:
         started = StartSoftware(now(), CONTROLLER, software_version(), software_digest(), floor_cents)
         site_writer.submit(started).result()
         self._site_writer = site_writer
+        self._clock_watch = ClockWatch(site_writer, self.alarms)
+        self._clock_watch.check_start(newest)
         metrics.AUDIT_SEQ.labels(SITE).set_function(lambda: site_writer.seq)
         return site_writer.site.jackpots
 

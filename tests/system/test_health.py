@@ -7,8 +7,13 @@ import urllib.error
 import urllib.request
 
 import pytest
-from sqlalchemy import text
+from sqlalchemy import select, text
 
+from jackpot.clock import in_seconds
+from jackpot.core.commands import Actor, Role
+from jackpot.core.site.commands import SignIn
+from jackpot.engine.site_journal import SiteJournal
+from jackpot.store import tables
 from jackpot.store.database import Database
 from jackpot.systemd import notify
 from tests.support import postgres
@@ -227,3 +232,25 @@ def test_the_write_ahead_log_is_checkpointed_while_the_daemon_serves(new_site, m
     before = written_at()
     client.command("t1", "c1", "open_round")
     wait_until(lambda: written_at() > before, "the checkpoint")
+
+
+def test_a_start_with_a_clock_before_the_last_event_is_flagged_and_times_stay_in_order(new_site, mosquitto_port):
+    site = new_site(mosquitto_port)
+    ahead, database = in_seconds(3_600), Database(site.database)
+    journal = SiteJournal.open(database, "test")
+    journal.execute(SignIn(ahead, Actor("manager1", Role.MANAGER), "::1"))
+    database.close()
+    site.start()
+    of_site = select(tables.events).where(tables.events.c.chain == "site").order_by(tables.events.c.seq)
+    wait_until(lambda: site.rows(of_site)[-1].type == "clock_stepped", "the step to be recorded")
+    rows = site.rows(of_site)[-3:]
+    assert [(row.type, row.at) for row in rows] == [
+        ("signed_in", ahead), ("software_started", ahead), ("clock_stepped", ahead)
+    ]  # fmt: skip
+    assert -3_600 <= json.loads(rows[-1].data)["seconds"] < -3_000
+    assert site.metric("jackpot_clock_steps_total") == 1
+    assert site.metric('jackpot_alarm{code="clock_stepped",jackpot="site"}') == 1
+    status, answer, _ = get(site, "/readyz")
+    assert (status, "before the last event" in answer["parts"]["alarms"]["says"]) == (200, True)
+    assert site.stop() == 0
+    assert site.verified()

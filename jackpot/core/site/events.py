@@ -23,6 +23,7 @@ class SiteEventType(StrEnum):
     SIGNED_OUT = "signed_out"
     SIGN_IN_REFUSED = "sign_in_refused"
     HANDOVER_REQUESTED = "handover_requested"
+    CLOCK_STEPPED = "clock_stepped"
 
 
 class SiteEvent(NamedTuple):

@@ -43,6 +43,7 @@ def evolve_site(site: Site, event: SiteEvent) -> Site:
             | SiteEventType.SIGNED_OUT
             | SiteEventType.SIGN_IN_REFUSED
             | SiteEventType.HANDOVER_REQUESTED
+            | SiteEventType.CLOCK_STEPPED
         ):
             return site
 

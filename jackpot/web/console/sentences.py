@@ -144,6 +144,11 @@ def _refused(data: Data, _event: AuditEvent) -> str:
     return f"Sign-in refused {'once' if times == 1 else f'{times} times'} from {data['address']}."
 
 
+def _stepped(data: Data, _event: AuditEvent) -> str:
+    seconds = data["seconds"]
+    return f"The controller's clock was set {'back' if seconds < 0 else 'forward'} by {abs(seconds)} s."
+
+
 _SENTENCES: Final[dict[str, Callable[[Data, AuditEvent], str]]] = {
     EventType.JACKPOT_CREATED: lambda d, e: (
         f"Jackpot {d['jackpot']} created under {d['instrument']} ({_config(d['config'])}), by {e.actor} "
@@ -195,4 +200,5 @@ _SENTENCES: Final[dict[str, Callable[[Data, AuditEvent], str]]] = {
     SiteEventType.HANDOVER_REQUESTED: lambda d, _: (
         f"Hand-over of {d['jackpot']} to {_controller(d['controller'])} requested{_because(d['reason'])}."
     ),
+    SiteEventType.CLOCK_STEPPED: _stepped,
 }
