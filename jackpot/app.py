@@ -36,7 +36,7 @@ from jackpot.notify.webhook import Webhook
 from jackpot.settings import Settings, listen_address
 from jackpot.store import outbox, queries
 from jackpot.store.checkpoints import write_checkpoint
-from jackpot.store.database import Database, Limits
+from jackpot.store.database import Database, Limits, may_pass
 from jackpot.store.durability import require_durable
 from jackpot.store.errors import StoreError, Unreachable
 from jackpot.store.hash_chain import SITE
@@ -85,6 +85,7 @@ class Controller:
         self._databases: list[Database] = []
         self._site_writer: SiteWriter | None = None
         self._clock_watch: ClockWatch | None = None
+        self._health: Health | None = None
         self.alarms = Alarms()
         self.jackpots = Jackpots()
         self._broker = _broker_probe(self._address, self._topics)
@@ -137,7 +138,8 @@ class Controller:
         self, group: asyncio.TaskGroup, listener: socket.socket | None, database: Database
     ) -> StartupRouter:
         """Answer HTTP from now on: /readyz reports what the daemon waits for."""
-        router = StartupRouter(Health(database, self.jackpots, self.verification.found, self.alarms))
+        self._health = Health(database, self.jackpots, self.verification.found, self.alarms)
+        router = StartupRouter(self._health)
         if listener is not None:
             group.create_task(serve(router, listener, self._settings.trusted_proxies), name="http")
         return router
@@ -205,7 +207,11 @@ class Controller:
             notify_low_reserves(database, target)
         floor_cents = target.reserve_floor_cents if target is not None else 0
         started = StartSoftware(now(), CONTROLLER, software_version(), software_digest(), floor_cents)
-        site_writer.submit(started).result()
+        try:
+            site_writer.submit(started).result()
+        except StoreError:
+            site_writer.close()  # the next attempt begins with a new one
+            raise
         self._site_writer = site_writer
         self._clock_watch = ClockWatch(site_writer, self.alarms)
         self._clock_watch.check_start(newest)
@@ -270,17 +276,26 @@ class Controller:
             await asyncio.sleep(REPORT_SECONDS)
 
     async def _until_reachable(self, act: Callable[[], T]) -> T:
-        """Wait for a database server that is not reachable yet; a SQLite file that cannot be opened is an error."""
+        """Wait for a store that is down, full or locked; a SQLite file that cannot be opened is an error."""
         wait = FIRST_WAIT_SECONDS
         while True:
             try:
-                return await asyncio.to_thread(act)
+                result = await asyncio.to_thread(act)
             except Unreachable as error:
-                if self._settings.database.startswith("sqlite"):
+                if not may_pass(error):
                     raise
+                self._show_wait(str(error))
                 log.warning("database not reachable", problem=str(error))
+            else:
+                self._show_wait("")
+                return result
             await asyncio.sleep(random.uniform(wait / 2, wait))  # noqa: S311 - spreads attempts only
             wait = min(2 * wait, MAX_WAIT_SECONDS)
+
+    def _show_wait(self, problem: str) -> None:
+        """Show on /readyz why the start waits for the store, "" if it does not."""
+        if self._health is not None:
+            self._health.start_problem = problem
 
 
 async def serve_until_signal(controller: Controller, ready: Callable[[Controller], None]) -> None:

@@ -53,6 +53,8 @@ class Health:
         self._jackpots = jackpots
         self._found = found
         self._alarms = alarms
+        self.start_problem = ""
+        """Why the start waits for the store; "" if it does not."""
         self._head = schema.head()
         self._query: asyncio.Task[StoreStatus] | None = None
         self._cached, self._cached_at = StoreStatus(answers=False), 0.0
@@ -64,9 +66,7 @@ class Health:
         lost = [name for name, service in self._jackpots.items() if not service.committed.broker_connected]
         names = sorted({*self._jackpots, *stored.epochs} - {SITE})
         return {
-            "store": _unless(failing, "the store accepts writes", "the store refuses writes for")
-            if stored.answers
-            else Part(ready=False, says="the store does not answer"),
+            "store": self._store(stored, failing),
             "schema": self._schema(stored),
             "broker": _unless(lost, "the broker is connected", "the broker is not connected for")
             if self._jackpots
@@ -76,6 +76,13 @@ class Health:
             "audit": self._audit(),
             "alarms": self._raised(),
         }
+
+    def _store(self, stored: StoreStatus, failing: list[str]) -> Part:
+        if self.start_problem:
+            return Part(ready=False, says=f"the start waits for the store: {self.start_problem}")
+        if not stored.answers:
+            return Part(ready=False, says="the store does not answer")
+        return _unless(failing, "the store accepts writes", "the store refuses writes for")
 
     def _schema(self, stored: StoreStatus) -> Part:
         if stored.version == self._head:
