@@ -20,11 +20,10 @@ from jackpot.clock import now
 from jackpot.core.commands import CONTROLLER
 from jackpot.core.notices import Notice, NoticeType
 from jackpot.core.site.commands import StartSoftware
-from jackpot.engine import controllers
 from jackpot.engine.alarms import Alarms
-from jackpot.engine.controllers import ControllerReport
-from jackpot.engine.jackpots import Jackpots
 from jackpot.engine.clock_watch import ClockWatch
+from jackpot.engine.controllers import ControllerReport, ControllerReporter
+from jackpot.engine.jackpots import Jackpots
 from jackpot.engine.journal import Journal
 from jackpot.engine.service import JackpotService
 from jackpot.engine.site_writer import SiteWriter
@@ -47,6 +46,7 @@ from jackpot.store.trail_verification import Verified
 from jackpot.verification.monitor import VerificationMonitor
 from jackpot.verification.verifier_process import VerificationRequest
 from jackpot.web.authentication import Authenticator
+from jackpot.web.forwarding import Forwarding
 from jackpot.web.health import Health
 from jackpot.web.live_view import LiveView
 from jackpot.web.server import AppContext, application, listening_socket, metrics_server, serve
@@ -61,7 +61,6 @@ from jackpot.wire.topics import Topics
 WAL_CHECKPOINT_SECONDS: Final = 1.0
 FIRST_WAIT_SECONDS: Final = 0.5
 MAX_WAIT_SECONDS: Final = 10.0
-REPORT_SECONDS: Final = 1.0
 READ_SECONDS: Final = 15.0
 """How long one answer of the database to a query may take."""
 STOP_SECONDS: Final = 9.0
@@ -89,7 +88,6 @@ class Controller:
         self.alarms = Alarms()
         self.jackpots = Jackpots()
         self._broker = _broker_probe(self._address, self._topics)
-        self._started_at = now()
         self.verification = VerificationMonitor(_order(settings, signer), self._notify_wrong_trail)
 
     async def run(self, ready: Callable[[Controller], None] = lambda _controller: None) -> None:
@@ -111,8 +109,9 @@ class Controller:
                         runner = JackpotRunner(name, self._runner_parts(name))
                         group.create_task(runner.run(), name=f"jackpot-{name}")
                         await runner.placed.wait()
-                    group.create_task(self._report(database), name="report")
-                    await self._serve(group, router, ready)
+                    reporter = self._new_reporter(database)
+                    group.create_task(reporter.run(), name="report")
+                    await self._serve(group, router, reporter, ready)
         except* StoreError as errors:
             raise _first(errors) from None
         finally:
@@ -153,15 +152,21 @@ class Controller:
             group.create_task(self._sender.run(), name="notices")
 
     async def _serve(
-        self, group: asyncio.TaskGroup, router: StartupRouter, ready: Callable[[Controller], None]
+        self,
+        group: asyncio.TaskGroup,
+        router: StartupRouter,
+        reporter: ControllerReporter,
+        ready: Callable[[Controller], None],
     ) -> None:
         database, site_writer = self._databases[0], self._require_site_writer()
         live = LiveView(self.jackpots)
         await self._until_reachable(partial(live.load, database))
         info = SiteInfo(self._settings.site, self._settings.timezone)
-        services = WebServices(database, self.jackpots, site_writer, VerificationService(self.verification), info)
+        verification = VerificationService(self.verification)
+        services = WebServices(database, self.jackpots, site_writer, verification, info, reporter=reporter)
         authenticator = Authenticator(site_writer)
-        context = AppContext(services, authenticator, live, router.health)
+        forwarding = Forwarding(services, self._signer, reporter.name)
+        context = AppContext(services, authenticator, live, router.health, forwarding)
         router.route_to(application(context, software_version()))
         group.create_task(authenticator.watch(), name="authentication")
         for source in list(self.jackpots.values()):
@@ -256,24 +261,23 @@ class Controller:
     ) -> JackpotService:
         return JackpotService(journal, checkpoint, self._wake_notices, self.alarms, self._settings.stall_seconds)
 
-    async def _report(self, database: Database) -> None:
-        """Report this controller to the others every second; a SQLite file has no others."""
-        while not database.is_sqlite:
-            own = ControllerReport(
-                name=owner(),
-                address=self._settings.advertised,
-                broker=self._broker.connected and self._broker.silent_seconds() < BROKER_SECONDS,
-                version=software_version(),
-                started_at=self._started_at,
-                positions={name: source.committed.position for name, source in self.jackpots.items()},
-                standby=tuple(name for name, source in self.jackpots.items() if not source.owned),
-                prefers=self._settings.preferred,
-            )
-            try:
-                await asyncio.to_thread(controllers.report, database, own)
-            except StoreError as error:
-                log.warning("controller not reported", problem=str(error))
-            await asyncio.sleep(REPORT_SECONDS)
+    def _new_reporter(self, database: Database) -> ControllerReporter:
+        """Return what reports this controller to the others."""
+        own = ControllerReport(
+            name=owner(),
+            address=self._settings.advertised,
+            broker=False,
+            version=software_version(),
+            started_at=now(),
+            positions={},
+            standby=(),
+            prefers=self._settings.preferred,
+        )
+        return ControllerReporter(database, own, self.jackpots, self._has_broker)
+
+    def _has_broker(self) -> bool:
+        """Return True if the broker can be reached from here."""
+        return self._broker.connected and self._broker.silent_seconds() < BROKER_SECONDS
 
     async def _until_reachable(self, act: Callable[[], T]) -> T:
         """Wait for a store that is down, full or locked; a SQLite file that cannot be opened is an error."""

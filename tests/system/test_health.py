@@ -22,9 +22,9 @@ from tests.support.daemon import LIMIT_SECONDS, free_port, mosquitto, takes_conn
 PARTS = ["store", "schema", "broker", "lease", "jackpot/main", "audit", "alarms"]
 
 
-def get(site, path, method="GET"):
+def get(site, path, method="GET", **headers):
     """Return status, answer and headers of a path, without sign-in."""
-    request = urllib.request.Request(f"http://127.0.0.1:{site.http}{path}", method=method)
+    request = urllib.request.Request(f"http://127.0.0.1:{site.http}{path}", method=method, headers=headers)
     try:
         with urllib.request.urlopen(request, timeout=LIMIT_SECONDS) as reply:
             return reply.status, json.loads(reply.read() or "null"), reply.headers
@@ -56,6 +56,11 @@ def test_a_serving_daemon_is_live_and_ready_and_names_each_part(new_site, mosqui
     assert headers["cache-control"] == "no-store"
     for path in ("/livez", "/readyz"):
         assert get(site, path, "HEAD")[:2] == (200, None)
+    proxied = {"X-Forwarded-For": "203.0.113.9"}
+    assert get(site, "/readyz", **proxied)[:2] == (200, {"ready": True})
+    assert get(site, "/readyz", **proxied, Authorization="Bearer nonsense")[:2] == (200, {"ready": True})
+    status, answer, _ = get(site, "/readyz", **proxied, Authorization=f"Bearer {site.tokens[0]}")
+    assert (status, list(answer["parts"])) == (200, PARTS)
 
 
 def test_a_daemon_that_waits_for_its_broker_reports_it_and_answers_only_health_checks(new_site, tmp_path):
@@ -68,6 +73,8 @@ def test_a_daemon_that_waits_for_its_broker_reports_it_and_answers_only_health_c
     assert (status, answer["code"], headers["content-type"]) == (503, "not_ready", "application/problem+json")
     wait_until(lambda: unready(site) == {"broker", "lease", "jackpot/main"}, "the store to be ready")
     assert "broker" in get(site, "/readyz")[1]["detail"]
+    status, answer, _ = get(site, "/readyz", Via="1.1 proxy", Authorization=f"Bearer {site.tokens[0]}")
+    assert (status, answer["ready"], "parts" in answer, "broker" in answer["detail"]) == (503, False, False, False)
     status, answer, headers = get(site, "/api/v1/tables")
     assert (status, answer["code"], headers["retry-after"]) == (503, "starting", "2")
     with mosquitto(tmp_path, port):
