@@ -20,9 +20,9 @@ from jackpot.clock import now
 from jackpot.core.commands import CONTROLLER
 from jackpot.core.notices import Notice, NoticeType
 from jackpot.core.site.commands import StartSoftware
-from jackpot.engine import controllers
 from jackpot.engine.alarms import AlarmCode, Alarms
-from jackpot.engine.controllers import ControllerReport
+from jackpot.engine.clock_watch import ClockWatch
+from jackpot.engine.controllers import ControllerReport, ControllerReporter
 from jackpot.engine.jackpots import Jackpots
 from jackpot.engine.journal import Journal
 from jackpot.engine.mark_writer import MarkWriter
@@ -35,9 +35,9 @@ from jackpot.notify.delivery import NoticeSender
 from jackpot.notify.low_reserve import notify_low_reserves
 from jackpot.notify.webhook import Webhook
 from jackpot.settings import Settings, listen_address
-from jackpot.store import outbox
+from jackpot.store import outbox, queries
 from jackpot.store.checkpoints import ChainSigner
-from jackpot.store.database import Database, Limits
+from jackpot.store.database import Database, Limits, may_pass
 from jackpot.store.durability import require_durable
 from jackpot.store.errors import StoreError, Unreachable
 from jackpot.store.hash_chain import SITE
@@ -52,6 +52,7 @@ from jackpot.store.trail_verification import Trail, Verified
 from jackpot.verification.monitor import VerificationMonitor
 from jackpot.verification.verifier_process import VerificationRequest
 from jackpot.web.authentication import Authenticator
+from jackpot.web.forwarding import Forwarding
 from jackpot.web.health import Health
 from jackpot.web.live_view import LiveView
 from jackpot.web.server import AppContext, application, listening_socket, metrics_server, serve
@@ -67,7 +68,6 @@ WAL_CHECKPOINT_SECONDS: Final = 1.0
 SIGN_SECONDS: Final = 60.0
 FIRST_WAIT_SECONDS: Final = 0.5
 MAX_WAIT_SECONDS: Final = 10.0
-REPORT_SECONDS: Final = 1.0
 READ_SECONDS: Final = 15.0
 """How long one answer of the database to a query may take."""
 STOP_SECONDS: Final = 9.0
@@ -93,10 +93,11 @@ class Controller:
         self._mark_file = MarkFile(settings.key_file)
         self._mark_writer = MarkWriter(self._mark_file, self._committed_marks)
         self._signers: dict[str, JackpotSigner | SiteSigner] = {}
+        self._clock_watch: ClockWatch | None = None
+        self._health: Health | None = None
         self.alarms = Alarms()
         self.jackpots = Jackpots()
         self._broker = _broker_probe(self._address, self._topics)
-        self._started_at = now()
         self.verification = VerificationMonitor(_order(settings, signer), self._notify_wrong_trail)
 
     async def run(self, ready: Callable[[Controller], None] = lambda _controller: None) -> None:
@@ -110,6 +111,8 @@ class Controller:
                     router = self._start_http(group, listener, database)
                     names = await self._until_reachable(partial(self._begin, database))
                     self._start_notices(group, database)
+                    if self._clock_watch is not None:
+                        group.create_task(self._clock_watch.run(), name="clock")
                     group.create_task(_checkpoint_wal(database), name="wal-checkpoint")
                     group.create_task(self._broker.run(), name="broker-probe")
                     group.create_task(self._mark_writer.run(), name="marks")
@@ -118,8 +121,9 @@ class Controller:
                         runner = JackpotRunner(name, self._runner_parts(name))
                         group.create_task(runner.run(), name=f"jackpot-{name}")
                         await runner.placed.wait()
-                    group.create_task(self._report(database), name="report")
-                    await self._serve(group, router, ready)
+                    reporter = self._new_reporter(database)
+                    group.create_task(reporter.run(), name="report")
+                    await self._serve(group, router, reporter, ready)
         except* StoreError as errors:
             raise _first(errors) from None
         finally:
@@ -146,7 +150,8 @@ class Controller:
         self, group: asyncio.TaskGroup, listener: socket.socket | None, database: Database
     ) -> StartupRouter:
         """Answer HTTP from now on: /readyz reports what the daemon waits for."""
-        router = StartupRouter(Health(database, self.jackpots, self.verification.found, self.alarms))
+        self._health = Health(database, self.jackpots, self.verification.found, self.alarms)
+        router = StartupRouter(self._health)
         if listener is not None:
             group.create_task(serve(router, listener, self._settings.trusted_proxies), name="http")
         return router
@@ -160,15 +165,21 @@ class Controller:
             group.create_task(self._sender.run(), name="notices")
 
     async def _serve(
-        self, group: asyncio.TaskGroup, router: StartupRouter, ready: Callable[[Controller], None]
+        self,
+        group: asyncio.TaskGroup,
+        router: StartupRouter,
+        reporter: ControllerReporter,
+        ready: Callable[[Controller], None],
     ) -> None:
         database, site_writer = self._databases[0], self._require_site_writer()
         live = LiveView(self.jackpots)
         await self._until_reachable(partial(live.load, database))
         info = SiteInfo(self._settings.site, self._settings.timezone)
-        services = WebServices(database, self.jackpots, site_writer, VerificationService(self.verification), info)
+        verification = VerificationService(self.verification)
+        services = WebServices(database, self.jackpots, site_writer, verification, info, reporter=reporter)
         authenticator = Authenticator(site_writer)
-        context = AppContext(services, authenticator, live, router.health)
+        forwarding = Forwarding(services, self._signer, reporter.name)
+        context = AppContext(services, authenticator, live, router.health, forwarding)
         router.route_to(application(context, software_version()))
         group.create_task(authenticator.watch(), name="authentication")
         for source in list(self.jackpots.values()):
@@ -212,13 +223,21 @@ class Controller:
         signer = SiteSigner(trail, ChainSigner(database, SITE, self._signer, self._mark_file))
         self._signers[SITE] = signer
         site_writer = SiteWriter(database, owner(), signer)
+        with database.reader() as connection:
+            newest = queries.newest_event_time(connection) or ""
         target = self._settings.notice_target
         if target is not None:
             notify_low_reserves(database, target)
         floor_cents = target.reserve_floor_cents if target is not None else 0
         started = StartSoftware(now(), CONTROLLER, software_version(), software_digest(), floor_cents)
-        site_writer.submit(started).result()
+        try:
+            site_writer.submit(started).result()
+        except StoreError:
+            site_writer.close()  # the next attempt begins with a new one
+            raise
         self._site_writer = site_writer
+        self._clock_watch = ClockWatch(site_writer, self.alarms)
+        self._clock_watch.check_start(newest)
         metrics.AUDIT_SEQ.labels(SITE).set_function(lambda: site_writer.seq)
         return site_writer.site.jackpots
 
@@ -254,9 +273,7 @@ class Controller:
             read_retained=partial(self._read_retained, name),
             open_journal=partial(self._open_journal, database, name),
             new_service=self._new_service,
-            new_adapter=partial(
-                JackpotAdapter, self._address, self._topics, sign_mark=partial(sign_mark, self._signer, name)
-            ),
+            new_adapter=self._new_adapter,
             until_reachable=self._until_reachable,
         )
 
@@ -275,24 +292,29 @@ class Controller:
             self.alarms.raise_alarm(name, AlarmCode.BROKER_AHEAD, f"{ahead}: find out whether events are lost")
         return JackpotService(journal, checkpoint, self._wake_notices, self.alarms, self._settings.stall_seconds)
 
-    async def _report(self, database: Database) -> None:
-        """Report this controller to the others every second; a SQLite file has no others."""
-        while not database.is_sqlite:
-            own = ControllerReport(
-                name=owner(),
-                address=self._settings.advertised,
-                broker=self._broker.connected and self._broker.silent_seconds() < BROKER_SECONDS,
-                version=software_version(),
-                started_at=self._started_at,
-                positions={name: source.committed.position for name, source in self.jackpots.items()},
-                standby=tuple(name for name, source in self.jackpots.items() if not source.owned),
-                prefers=self._settings.preferred,
-            )
-            try:
-                await asyncio.to_thread(controllers.report, database, own)
-            except StoreError as error:
-                log.warning("controller not reported", problem=str(error))
-            await asyncio.sleep(REPORT_SECONDS)
+    def _new_adapter(self, service: JackpotService) -> JackpotAdapter:
+        mark = self._mark_file.read().marks.get(service.id)
+        sign = partial(sign_mark, self._signer, service.id)
+        mark_epoch = mark.epoch if mark is not None else 0
+        return JackpotAdapter(self._address, self._topics, service, sign, mark_epoch=mark_epoch)
+
+    def _new_reporter(self, database: Database) -> ControllerReporter:
+        """Return what reports this controller to the others."""
+        own = ControllerReport(
+            name=owner(),
+            address=self._settings.advertised,
+            broker=False,
+            version=software_version(),
+            started_at=now(),
+            positions={},
+            standby=(),
+            prefers=self._settings.preferred,
+        )
+        return ControllerReporter(database, own, self.jackpots, self._has_broker)
+
+    def _has_broker(self) -> bool:
+        """Return True if the broker can be reached from here."""
+        return self._broker.connected and self._broker.silent_seconds() < BROKER_SECONDS
 
     def _open_journal(
         self, database: Database, name: str, retained: RetainedState, at: int | None
@@ -318,17 +340,26 @@ class Controller:
         return journal, signer
 
     async def _until_reachable(self, act: Callable[[], T]) -> T:
-        """Wait for a database server that is not reachable yet; a SQLite file that cannot be opened is an error."""
+        """Wait for a store that is down, full or locked; a SQLite file that cannot be opened is an error."""
         wait = FIRST_WAIT_SECONDS
         while True:
             try:
-                return await asyncio.to_thread(act)
+                result = await asyncio.to_thread(act)
             except Unreachable as error:
-                if self._settings.database.startswith("sqlite"):
+                if not may_pass(error):
                     raise
+                self._show_wait(str(error))
                 log.warning("database not reachable", problem=str(error))
+            else:
+                self._show_wait("")
+                return result
             await asyncio.sleep(random.uniform(wait / 2, wait))  # noqa: S311 - spreads attempts only
             wait = min(2 * wait, MAX_WAIT_SECONDS)
+
+    def _show_wait(self, problem: str) -> None:
+        """Show on /readyz why the start waits for the store, "" if it does not."""
+        if self._health is not None:
+            self._health.start_problem = problem
 
 
 async def serve_until_signal(controller: Controller, ready: Callable[[Controller], None]) -> None:

@@ -66,6 +66,9 @@ CERTIFICATE = Gauge(
 # Conditions that somebody must look into; the site's own chain has the name site.
 ALARM = Gauge("jackpot_alarm", "1 while an alarm is raised", ["jackpot", "code"])
 
+# The clock.
+CLOCK_STEPS = Counter("jackpot_clock_steps", "Steps of the clock by more than 2 s")
+
 # The audit trail; the site's own chain has the name site.
 AUDIT_SEQ = Gauge("jackpot_audit_seq", "Number of the last event", ["jackpot"])
 EPOCH = Gauge("jackpot_lease_epoch", "Epoch of the jackpot's lease", ["jackpot"])

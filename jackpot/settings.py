@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import tomllib
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -24,6 +25,9 @@ _WRITTEN = ("site", "database", "broker", "key_file", "timezone")
 """The settings that a new configuration file contains; all others have their defaults."""
 
 
+_ANY_HOST = ("", "0.0.0.0", "::", "[::]")  # noqa: S104 - recognised, not listened on
+
+
 class SettingsError(ValueError):
     """An invalid configuration; the message says where and why."""
 
@@ -39,7 +43,6 @@ class Settings(BaseSettings):
     broker_ca_file: str = ""
     mqtt_version: Literal["3.1.1", "5"] = "3.1.1"
     embedded_port: Annotated[int, Field(ge=0, le=65_535)] = 1883
-    advertise: Annotated[str, Field(description="URL at which other controllers reach this one; default: http")] = ""
     prefer: Annotated[str, Field(description="jackpots that this controller should own, comma-separated")] = ""
     stall_seconds: Annotated[
         float, Field(ge=1, le=60, description="a store without progress for so long, with work waiting, has failed")
@@ -47,6 +50,13 @@ class Settings(BaseSettings):
     key_file: Path = Path("jackpot.key")
     timezone: str = "UTC"
     http: Listen = "127.0.0.1:8080"
+    advertise: Annotated[
+        str,
+        Field(
+            pattern=r"^$|^https?://[^/ @?#]+$",
+            description="the address at which other controllers reach this one, such as http://10.0.0.2:8080",
+        ),
+    ] = ""
     trusted_proxies: Annotated[str, Field(description="proxies whose X-Forwarded-For is trusted, comma-separated")] = ""
     metrics: Listen = ""
     verify_minutes: Annotated[float, Field(ge=0, le=1_440)] = 5
@@ -69,8 +79,11 @@ class Settings(BaseSettings):
 
     @property
     def advertised(self) -> str:
-        """The address at which other controllers reach this one's HTTP server; "" if it has none."""
-        return self.advertise or (f"http://{self.http}" if self.http else "")
+        """The HTTP address for other controllers: as set, or as listened on; "" if there is no HTTP."""
+        if self.advertise or not self.http:
+            return self.advertise
+        host, port = listen_address(self.http)
+        return f"http://{socket.gethostname() if host in _ANY_HOST else host}:{port}"
 
     def webhook_secrets(self) -> str:
         """Return the webhook's secrets, from the setting or from its file; never show them."""

@@ -23,6 +23,7 @@ from sqlalchemy import func, select, text
 from jackpot import settings
 from jackpot.cli.output import AsJson, console, print_json, table
 from jackpot.cli.site_context import DEFAULT_CONFIG, ConfigFile, SiteContext, require_file
+from jackpot.engine.controllers import live_controllers, ownerships
 from jackpot.identity import DISTRIBUTION, INSTALLED, software_version
 from jackpot.notify.webhook import Webhook, WebhookError
 from jackpot.settings import EMBEDDED, Settings, SettingsError
@@ -126,9 +127,32 @@ def _store(chosen: Settings) -> Iterator[Finding]:
             require_durable(database)
             yield Finding("durability", "ok", "committed wagers survive a crash of the store")
             yield _clock(database)
+            yield from _controllers(database)
         except StoreError as error:
             parts = {WrongSchema: "schema", NotDurable: "durability"}
             yield Finding(parts.get(type(error), "store"), "wrong", str(error))
+
+
+def _controllers(database: Database) -> Iterator[Finding]:
+    """Name the controllers that run, the owner and epoch of each jackpot, and the lag of its standbys."""
+    if database.is_sqlite:
+        yield Finding("controllers", "ok", "a SQLite store has one controller; several need PostgreSQL")
+        return
+    with database.reader() as connection:
+        live, owned = live_controllers(connection), ownerships(connection)
+    if not live:
+        yield Finding("controllers", "ok", "no controller is running")
+        return
+    for of in owned.values():
+        lags = [
+            f"{each.name} ({max(0, of.seq - each.positions[of.jackpot].seq)} events behind)"
+            for each in live.values()
+            if of.jackpot in each.standby and of.jackpot in each.positions and each.name != of.owner
+        ]
+        standbys = f"standing by: {', '.join(lags)}" if lags else "no controller stands by"
+        state: State = "ok" if of.owner in live else "warning"
+        owner = f"is owned by {of.owner}" if of.owner in live else "has no owner that runs"
+        yield Finding("controllers", state, f"{of.jackpot} {owner} at epoch {of.epoch}; {standbys}")
 
 
 def _clock(database: Database) -> Finding:

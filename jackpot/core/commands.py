@@ -315,9 +315,23 @@ class Identified(NamedTuple):
     command: Command
     earlier: tuple[str, str] | None = None
 
+    @property
+    def at(self) -> str:
+        """The command's time."""
+        return self.command.at
+
 
 Command = (
     PlaceWager | OpenRound | CloseWagers | Fold | Unfold | Declare | Settle | Confirm | Correct | VoidRound | VoidHand
     | VoidHands | ReportMalfunction | RecordShown | ResumeTable | SetMode | CreateJackpot | LinkTable | UnlinkTable
     | ProposeConfig | ProposeAdjustment | ProposeRetirement | Approve | Withdraw | RecoverHistory
 )  # fmt: skip
+
+
+def not_before(command: Command | Identified, at: str) -> Command | Identified:
+    """Return the command, moved to this time if its own is earlier: times never run backwards within a chain."""
+    if command.at >= at:
+        return command
+    if isinstance(command, Identified):
+        return command._replace(command=command.command._replace(at=at))
+    return command._replace(at=at)

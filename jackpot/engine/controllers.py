@@ -2,26 +2,33 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final, NamedTuple
 
+import structlog
 from sqlalchemy import Connection, delete, select, update
 from sqlalchemy.dialects.postgresql import insert as upsert_postgres
 from sqlalchemy.dialects.sqlite import insert as upsert_sqlite
 
 from jackpot.engine.committed_state import Position
+from jackpot.engine.jackpots import Jackpots
 from jackpot.store import tables
 from jackpot.store.database import Database
 from jackpot.store.database_clock import clock_ms
+from jackpot.store.errors import StoreError
 from jackpot.store.hash_chain import SITE
 
+REPORT_SECONDS: Final = 1.0
 LIVE_SECONDS: Final = 10.0
 """A controller that has not reported for this long is not listed."""
 ANY: Final = "*"
 """The request for a hand-over to any controller that stands by."""
 KEEP_SECONDS: Final = 86_400.0
 """Reports older than this are deleted."""
+
+log = structlog.get_logger()
 
 
 class ControllerReport(NamedTuple):
@@ -99,6 +106,50 @@ def ownerships(connection: Connection) -> dict[str, Ownership]:
     joined = query.join_from(tables.chains, leases, leases.c.chain == c.chain, isouter=True)
     rows = connection.execute(joined.where(c.chain != SITE).order_by(c.chain)).all()
     return {row.chain: _ownership(row, at_ms) for row in rows}
+
+
+def live_owner(connection: Connection, jackpot: str) -> ControllerReport | None:
+    """Read the controller that owns a jackpot; None if it has no owner, or one that does not run."""
+    owned = ownerships(connection).get(jackpot)
+    return live_controllers(connection).get(owned.owner) if owned is not None else None
+
+
+class ControllerReporter:
+    """Reports this controller every second; on SQLite nothing is written, because no other can read it."""
+
+    def __init__(
+        self, database: Database, own: ControllerReport, jackpots: Jackpots, broker: Callable[[], bool]
+    ) -> None:
+        self._database = database
+        self._own = own
+        self._jackpots = jackpots
+        self._broker = broker
+
+    @property
+    def name(self) -> str:
+        """The name of this controller."""
+        return self._own.name
+
+    def current(self) -> ControllerReport:
+        """Return the present report; call it in the event loop's thread."""
+        return self._own._replace(
+            broker=self._broker(),
+            positions={name: source.committed.position for name, source in self._jackpots.items()},
+            standby=tuple(sorted(name for name, source in self._jackpots.items() if not source.owned)),
+        )
+
+    async def run(self) -> None:
+        """Report until cancelled; a report that cannot be written is followed by the next one."""
+        failed = False
+        while not self._database.is_sqlite:
+            try:
+                await asyncio.to_thread(report, self._database, self.current())
+                failed = False
+            except StoreError as error:
+                if not failed:
+                    log.warning("controller not reported", problem=str(error))
+                failed = True
+            await asyncio.sleep(REPORT_SECONDS)
 
 
 def ask_for(database: Database, jackpot: str, controller: str) -> None:

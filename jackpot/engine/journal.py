@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from itertools import groupby
 from typing import Any, NamedTuple, cast
 
-from jackpot.core.commands import Command, Identified, PlaceWager
+from jackpot.core.commands import Command, Identified, PlaceWager, not_before
 from jackpot.core.decide import decide
 from jackpot.core.events import Event, EventType
 from jackpot.core.evolve import evolve
@@ -20,7 +20,7 @@ from jackpot.core.snapshot import parts_of
 from jackpot.core.state import Jackpot
 from jackpot.core.wager_batch import WagerBatch
 from jackpot.engine.lease import Lease, Seal, acquire_lease, unsealed
-from jackpot.store import tables
+from jackpot.store import queries, tables
 from jackpot.store.database import Database
 from jackpot.store.errors import Rejected
 from jackpot.store.event_rows import transfer_rows
@@ -61,9 +61,13 @@ class StagedBatch(NamedTuple):
 class Journal:
     """A jackpot's chain of events with the state it gives."""
 
-    def __init__(self, lease: Lease, jackpot: Jackpot, notice_target: NoticeTarget | None = None) -> None:
+    def __init__(
+        self, lease: Lease, jackpot: Jackpot, notice_target: NoticeTarget | None = None, last_at: str = ""
+    ) -> None:
         self.lease = lease
         self.jackpot = jackpot
+        self.last_at = last_at
+        """The time of the last event; no later event has an earlier one."""
         self.notices_written = 0
         self._notice_target = notice_target
         self._attempts: dict[bytes, DecidedBatch] = {}
@@ -87,7 +91,8 @@ class Journal:
         """
         lease = acquire_lease(database, name, owner, seen_epoch=seen_epoch, seal=seal, at=at)
         with database.reader() as connection:
-            return cls(lease, read_jackpot(connection, name), notice_target)
+            last_at = queries.last_event_time(connection, name) or ""
+            return cls(lease, read_jackpot(connection, name), notice_target, last_at)
 
     def execute(self, commands: Sequence[Command | Identified]) -> list[Outcome]:
         """Carry out a batch without a writer thread: all phases in this thread."""
@@ -121,7 +126,8 @@ class Journal:
         Raises `IdNotLookedUpError` if a wager is to be refused whose id was not looked up: a reused id comes before
         every other reason of a refusal.
         """
-        return _decide_batch(self.jackpot, commands, known_ids)
+        decided = _decide_batch(self.jackpot, _in_time_order(commands, self.last_at), known_ids)
+        return decided._replace(commands=commands)  # as they were given: a landed batch is recognised by them
 
     def stage(self, decided: DecidedBatch) -> StagedBatch:
         """Build every row of the batch's transaction: events, transfers, projections, states and notices."""
@@ -159,7 +165,7 @@ class Journal:
             self._attempts.pop(last)  # it is known to have had no effect
             raise
         self._attempts.clear()
-        self.jackpot = decided.after
+        self.jackpot, self.last_at = decided.after, decided.events[-1].at
         self.notices_written += len(staged.notices)
         return decided.outcomes
 
@@ -169,7 +175,7 @@ class Journal:
             return None
         landed = self._attempts[self.lease.head.hash]
         self._attempts.clear()
-        self.jackpot = landed.after
+        self.jackpot, self.last_at = landed.after, landed.events[-1].at
         return landed
 
     def targets_current_round(self, command: Command | Identified) -> bool:
@@ -178,6 +184,19 @@ class Journal:
             return False
         table = self.jackpot.tables.get(command.table)
         return table is not None and table.number == command.round
+
+
+def _in_time_order(commands: Sequence[Command | Identified], last_at: str) -> Sequence[Command | Identified]:
+    """Return the commands with times that never run backwards, also after the clock was set back."""
+    ordered = []
+    for command in commands:
+        at = command.at
+        if at < last_at:
+            ordered.append(not_before(command, last_at))
+        else:
+            ordered.append(command)
+            last_at = at
+    return ordered
 
 
 def _decide_batch(jackpot: Jackpot, commands: Sequence[Command | Identified], known_ids: KnownIds) -> DecidedBatch:

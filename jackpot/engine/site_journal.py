@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from jackpot.core.site.commands import IdentifiedSite, SiteCommand
+from jackpot.core.site.commands import IdentifiedSite, SiteCommand, not_before
 from jackpot.core.site.decide import SiteDecision, decide_site
 from jackpot.core.site.evolve import evolve_site
 from jackpot.core.site.state import Site, plain_site
 from jackpot.engine.lease import Lease, acquire_lease
+from jackpot.store import queries
 from jackpot.store.database import Database
 from jackpot.store.hash_chain import SITE
 from jackpot.store.idempotency import look_up_command
@@ -18,20 +19,21 @@ from jackpot.store.write_connection import WriteConnection
 class SiteJournal:
     """The site's chain of events with the state it gives."""
 
-    def __init__(self, lease: Lease, site: Site) -> None:
+    def __init__(self, lease: Lease, site: Site, last_at: str = "") -> None:
         self.lease = lease
         self.site = site
+        self._last_at = last_at
 
     @classmethod
     def open(cls, database: Database, owner: str, *, seen_epoch: int = 0) -> SiteJournal:
         """Acquire the lease on the site's chain and read its state."""
         lease = acquire_lease(database, SITE, owner, seen_epoch=seen_epoch)
         with database.reader() as connection:
-            return cls(lease, read_site(connection))
+            return cls(lease, read_site(connection), queries.last_event_time(connection, SITE) or "")
 
     def execute(self, command: SiteCommand | IdentifiedSite) -> SiteDecision:
         """Carry out one command durably, or raise its refusal; a repeat under the same id gets the same answer."""
-        decision = decide_site(self.site, self._with_earlier(command))
+        decision = decide_site(self.site, self._with_earlier(not_before(command, self._last_at)))
         if decision.event is None:
             return decision
         after = evolve_site(self.site, decision.event)
@@ -45,7 +47,7 @@ class SiteJournal:
             projection.write(connection)
 
         self.lease.append(rows, write)
-        self.site = after
+        self.site, self._last_at = after, decision.event.at
         return decision
 
     def _with_earlier(self, command: SiteCommand | IdentifiedSite) -> SiteCommand | IdentifiedSite:

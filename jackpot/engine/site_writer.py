@@ -22,7 +22,7 @@ from jackpot.engine.site_journal import SiteJournal
 from jackpot.engine.writer import TooBusyError
 from jackpot.store import tables
 from jackpot.store.database import Database
-from jackpot.store.errors import Fenced, StoreError
+from jackpot.store.errors import StoreError, TakenOver
 from jackpot.store.hash_chain import SITE
 from jackpot.store.marks import ChainMark
 from jackpot.store.state_tables import read_site
@@ -110,7 +110,7 @@ class SiteWriter:
             try:
                 journal = self._current_journal()
                 decision = journal.execute(command)
-            except Fenced:
+            except TakenOver:
                 self._journal = None  # another process wrote at the same moment: decide again on what it wrote
                 if attempt == MAX_ATTEMPTS:
                     raise
@@ -130,7 +130,7 @@ class SiteWriter:
         if self._journal is not None:
             try:
                 self._journal.lease.require_held()
-            except Fenced:
+            except TakenOver:
                 self._journal = None
         if self._journal is None:
             self._journal = SiteJournal.open(self._database, self._owner)

@@ -48,6 +48,11 @@ _DRIVERS: Final = (sqlite3.Error, psycopg.Error)
 _REJECTIONS: Final = (sqlite3.IntegrityError, sqlite3.DataError, psycopg.IntegrityError, psycopg.DataError)
 """Errors of the row itself, which a retry cannot solve."""
 
+_PASSING: Final = (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
+"""Errors of SQLite that may pass: a full disk, a failing disk, a lock of another process."""
+_PRIMARY_CODE: Final = 0xFF
+"""The part of SQLite's extended error codes that is the kind of error."""
+
 
 class Limits(NamedTuple):
     """How long one answer of the database may take, for writing and for reading; a controller sets short ones."""
@@ -187,6 +192,15 @@ def translate_errors(url: str) -> Iterator[None]:
         raise Unreachable(
             f"{url_without_password(url)}: no connection was free for {POOL_TIMEOUT_SECONDS} s: try again"
         ) from None
+
+
+def may_pass(error: Unreachable) -> bool:
+    """Return True if waiting may help; not for a SQLite file that cannot be opened or is no database."""
+    cause = error.__cause__
+    driver = cause.orig if isinstance(cause, DBAPIError) else cause
+    if not isinstance(driver, sqlite3.Error):
+        return True
+    return getattr(driver, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & _PRIMARY_CODE in _PASSING
 
 
 def url_without_password(url: str) -> str:

@@ -182,9 +182,15 @@ def changed_wins(connection: Connection, jackpot: str, since: str) -> list[Plain
 
 
 def last_event_time(connection: Connection, jackpot: str) -> str | None:
-    """Return the time of a jackpot's last event, None if there is none."""
+    """Return the time of a chain's last event, None if there is none."""
     e = tables.events.c
     return connection.execute(select(e.at).where(e.chain == jackpot).order_by(e.seq.desc()).limit(1)).scalar()
+
+
+def newest_event_time(connection: Connection) -> str | None:
+    """Return the latest time of the last events of all chains, None if there is none."""
+    chains = connection.execute(select(tables.chains.c.chain)).scalars().all()
+    return max((at for chain in chains if (at := last_event_time(connection, chain))), default=None)
 
 
 _PRIZE_EVENTS: Final = (

@@ -12,6 +12,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from jackpot.core.results import Refused
 from jackpot.store.errors import StoreError
 from jackpot.web.authentication import SAFE_METHODS, Authenticator
+from jackpot.web.forwarding import HEADER, Forwarding, body_hash
 from jackpot.web.problems import Problem, response_to_refusal
 
 GUARDED: Final = ("/api/", "/openapi.json")
@@ -23,9 +24,10 @@ BODY_SECONDS: Final = 10.0
 class ApiGuard:
     """Refuses API requests that are not authenticated, too large, too slow or not JSON; forbids caching."""
 
-    def __init__(self, app: ASGIApp, authenticator: Authenticator) -> None:
+    def __init__(self, app: ASGIApp, authenticator: Authenticator, forwarding: Forwarding | None = None) -> None:
         self._app = app
         self._authenticator = authenticator
+        self._forwarding = forwarding
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Check one request and pass it on."""
@@ -34,14 +36,23 @@ class ApiGuard:
             return
         request = Request(scope, receive)
         try:
-            if (request.method, request.url.path) != SIGN_IN:
-                request.state.caller = await self._authenticator.authenticate(request)
+            expected_hash = await self._authenticate(request)
             is_read = request.method in SAFE_METHODS
-            checked = receive if is_read else _ReplayedBody(await _body(request, receive), receive)
+            checked = receive if is_read else _ReplayedBody(await _body(request, receive, expected_hash), receive)
         except (Problem, Refused, StoreError) as problem:
             await response_to_refusal(problem)(scope, receive, _without_caching(send))
             return
         await self._app(scope, checked, _without_caching(send))
+
+    async def _authenticate(self, request: Request) -> str | None:
+        """Determine the caller; return the hash that the body must have, if another controller forwarded it."""
+        if (request.method, request.url.path) == SIGN_IN:
+            return None
+        if HEADER in request.headers and self._forwarding is not None:
+            request.state.caller, expected_hash = await self._forwarding.authenticate(request)
+            return expected_hash
+        request.state.caller = await self._authenticator.authenticate(request)
+        return None
 
 
 class _ReplayedBody:
@@ -59,8 +70,8 @@ class _ReplayedBody:
         return {"type": "http.request", "body": body, "more_body": False}
 
 
-async def _body(request: Request, receive: Receive) -> bytes:
-    """Return the whole JSON body, within the limits of size and time."""
+async def _body(request: Request, receive: Receive, expected_hash: str | None) -> bytes:
+    """Return the whole JSON body, within the limits of size and time; it is kept to be forwarded."""
     declared = request.headers.get("Content-Length", "0")
     if declared.isdigit() and int(declared) > MAX_BYTES:
         raise _too_large()
@@ -72,6 +83,9 @@ async def _body(request: Request, receive: Receive) -> bytes:
     media_type = request.headers.get("Content-Type", "").partition(";")[0].strip().lower()
     if body and media_type != "application/json":
         raise Problem(415, "unsupported_media_type", "send JSON, with Content-Type: application/json")
+    if expected_hash is not None and body_hash(body) != expected_hash:
+        raise Problem(401, "forwarding_refused", "the body of this forwarded request was changed")
+    request.state.body = body
     return body
 
 

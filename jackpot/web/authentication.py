@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import secrets
 import time
+from ipaddress import IPv6Address, ip_address
 from typing import Final, NamedTuple
 from urllib.parse import urlsplit
 
@@ -196,6 +197,16 @@ def cookie_name(request: Request) -> str:
 def address_of(request: Request) -> str:
     """Return the client's address."""
     return request.client.host if request.client else "unknown"
+
+
+def is_loopback(address: str) -> bool:
+    """Return True if an address is of the machine itself."""
+    try:
+        parsed = ip_address(address)
+    except ValueError:
+        return False
+    mapped = parsed.ipv4_mapped if isinstance(parsed, IPv6Address) else None
+    return (mapped or parsed).is_loopback
 
 
 def require_same_origin(request: Request, *, needed: bool) -> None:

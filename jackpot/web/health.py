@@ -1,4 +1,8 @@
-"""Health checks for load balancers and monitoring: /livez and /readyz, without sign-in and cheap."""
+"""Health checks for load balancers and monitoring: /livez and /readyz, without sign-in and cheap.
+
+Strangers get the status only. The parts, which name jackpots and problems, are for operators' tokens and for requests
+on the machine itself.
+"""
 
 from __future__ import annotations
 
@@ -12,12 +16,14 @@ from fastapi.responses import JSONResponse
 from sqlalchemy import select
 
 from jackpot.engine.alarms import Alarms
-from jackpot.engine.service import JackpotService
+from jackpot.engine.jackpots import JackpotSource
 from jackpot.store import schema, tables
 from jackpot.store.database import Database
 from jackpot.store.errors import StoreError
 from jackpot.store.hash_chain import SITE
 from jackpot.verification.monitor import ChainStatus
+from jackpot.web.authentication import Authenticator, address_of, is_loopback
+from jackpot.web.problems import MEDIA_TYPE, Problem
 
 STORE_SECONDS: Final = 2.0
 CACHE_SECONDS: Final = 1.0
@@ -25,7 +31,7 @@ CACHE_SECONDS: Final = 1.0
 
 
 class Part(NamedTuple):
-    """The readiness of one part, with a sentence about it; without secrets, because /readyz is public."""
+    """The readiness of one part, with a sentence about it; without secrets."""
 
     ready: bool
     says: str
@@ -45,7 +51,7 @@ class Health:
     def __init__(
         self,
         database: Database,
-        jackpots: Mapping[str, JackpotService],
+        jackpots: Mapping[str, JackpotSource],
         found: Mapping[str, ChainStatus],
         alarms: Alarms,
     ) -> None:
@@ -53,6 +59,8 @@ class Health:
         self._jackpots = jackpots
         self._found = found
         self._alarms = alarms
+        self.start_problem = ""
+        """Why the start waits for the store; "" if it does not."""
         self._head = schema.head()
         self._query: asyncio.Task[StoreStatus] | None = None
         self._cached, self._cached_at = StoreStatus(answers=False), 0.0
@@ -61,14 +69,17 @@ class Health:
         """Return the readiness of each part by its name."""
         stored = await self._store_status()
         failing = [name for name, service in self._jackpots.items() if service.committed.store_failed]
-        lost = [name for name, service in self._jackpots.items() if not service.committed.broker_connected]
+        owned = {name: service for name, service in self._jackpots.items() if service.owned}
+        lost = [name for name, service in owned.items() if not service.committed.broker_connected]
         names = sorted({*self._jackpots, *stored.epochs} - {SITE})
         return {
-            "store": _unless(failing, "the store accepts writes", "the store refuses writes for")
-            if stored.answers
-            else Part(ready=False, says="the store does not answer"),
+            "store": self._store(stored, failing),
             "schema": self._schema(stored),
-            "broker": _unless(lost, "the broker is connected", "the broker is not connected for")
+            "broker": _unless(
+                lost,
+                "the broker is connected" if owned else "this controller stands by",
+                "the broker is not connected for",
+            )
             if self._jackpots
             else Part(ready=False, says="no jackpot has been taken over yet"),
             "lease": self._lease(stored),
@@ -76,6 +87,13 @@ class Health:
             "audit": self._audit(),
             "alarms": self._raised(),
         }
+
+    def _store(self, stored: StoreStatus, failing: list[str]) -> Part:
+        if self.start_problem:
+            return Part(ready=False, says=f"the start waits for the store: {self.start_problem}")
+        if not stored.answers:
+            return Part(ready=False, says="the store does not answer")
+        return _unless(failing, "the store accepts writes", "the store refuses writes for")
 
     def _schema(self, stored: StoreStatus) -> Part:
         if stored.version == self._head:
@@ -89,14 +107,20 @@ class Health:
         lost = [
             name
             for name, service in self._jackpots.items()
-            if stored.epochs.get(name) != service.committed.position.epoch
+            if service.owned and stored.epochs.get(name) != service.committed.position.epoch
         ]
+        ownerless = [name for name, service in self._jackpots.items() if not service.has_owner]
+        if ownerless and not lost:
+            return Part(ready=False, says=f"no controller owns {', '.join(ownerless)}")
         return _unless(lost, "the leases of all jackpots are held", "another controller holds the lease of")
 
     def _jackpot(self, name: str) -> Part:
         service = self._jackpots.get(name)
         if service is None:
             return Part(ready=False, says="not taken over yet")
+        if not service.owned:
+            says = "standing by: another controller owns it" if service.has_owner else "no controller owns it"
+            return Part(ready=service.has_owner, says=says)
         if service.committed.broker_connected and service.listening.is_set():
             return Part(ready=True, says="subscribed to its tables")
         return Part(ready=False, says="not subscribed to its tables")
@@ -160,24 +184,42 @@ async def livez() -> JSONResponse:
 
 _NOT_READY: Final[dict[int | str, dict[str, Any]]] = {
     503: {
-        "description": "A part is not ready; `parts` says which.",
+        "description": "A part is not ready; `parts` says which, for those who may see it.",
         "content": {"application/problem+json": {"schema": {"type": "object"}}},
     }
 }
+_PROXY_HEADERS: Final = ("Forwarded", "Via", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "X-Real-IP")
 
 
 @router.get("/readyz", responses=_NOT_READY)
 async def readyz(request: Request) -> JSONResponse:
-    """Show the readiness of every part; 503 if one is not ready."""
+    """Show if the controller is ready, 503 if not; for operators and on the machine itself also each part."""
     health: Health = request.app.state.health
     parts = await health.parts()
     unready = [name for name, part in parts.items() if not part.ready and name not in WARNS_ONLY]
-    body: dict[str, Any] = {"ready": not unready, "parts": {name: part._asdict() for name, part in parts.items()}}
+    shown = await _may_see_parts(request)
+    body: dict[str, Any] = {"ready": not unready}
+    if shown:
+        body["parts"] = {name: part._asdict() for name, part in parts.items()}
     if not unready:
         return JSONResponse(body, headers=_NO_CACHE)
     problem = {"type": "urn:jackpot:problem:not_ready", "title": "not ready", "status": 503, "code": "not_ready"}
-    body |= problem | {"detail": f"not ready: {', '.join(unready)}"}
-    return JSONResponse(body, 503, _NO_CACHE, "application/problem+json")
+    reason = ", ".join(unready) if shown else "the reasons are shown to operators and on the machine itself"
+    return JSONResponse({**body, **problem, "detail": f"not ready: {reason}"}, 503, _NO_CACHE, MEDIA_TYPE)
+
+
+async def _may_see_parts(request: Request) -> bool:
+    """Return True for a request on the machine itself that no proxy passed on, or with an operator's token."""
+    if is_loopback(address_of(request)) and not any(name in request.headers for name in _PROXY_HEADERS):
+        return True
+    authenticator: Authenticator | None = getattr(request.app.state, "authenticator", None)
+    if authenticator is None or "Authorization" not in request.headers:
+        return False
+    try:
+        await authenticator.authenticate(request)
+    except (Problem, StoreError):
+        return False  # a load balancer with an expired token still gets the status
+    return True
 
 
 router.add_api_route("/livez", livez, methods=["HEAD"], include_in_schema=False)

@@ -2,25 +2,31 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping
 from enum import StrEnum
 from typing import Any, Final, NamedTuple
 
+import structlog
+
 from jackpot.core.events import Event, EventType
 from jackpot.core.ledger import Account
 from jackpot.core.state import Jackpot, Table
 from jackpot.engine.committed_state import CommittedState, NumberedEvents, Position
 from jackpot.engine.devices import Pads
-from jackpot.engine.service import JackpotService
+from jackpot.engine.jackpots import Jackpots, JackpotSource
 from jackpot.store import queries
 from jackpot.store.database import Database
+from jackpot.store.errors import StoreError
 
 BETWEEN_RENDERS_SECONDS: Final = 0.25
 MAX_WINS: Final = 20
+RELOAD_SECONDS: Final = 1.0
 
 Plain = dict[str, Any]
+log = structlog.get_logger()
 _encode: Final = json.JSONEncoder(separators=(",", ":")).encode
 
 
@@ -85,6 +91,13 @@ class Win(NamedTuple):
     status: str
 
 
+class _History(NamedTuple):
+    """The last fall and the newest prizes, as the store has them."""
+
+    fall: Fall | None
+    wins: list[Win]
+
+
 class _Fragment:
     """One fragment: its renderer, and the result of the last rendering."""
 
@@ -103,8 +116,8 @@ class _Fragment:
 class JackpotView:
     """The live view of one jackpot: renderers read its state, subscribers ask it for changed fragments."""
 
-    def __init__(self, service: JackpotService, run: str) -> None:
-        self._service = service
+    def __init__(self, source: JackpotSource, run: str) -> None:
+        self._source = source
         self._run = run
         self._version = 0
         self._fragments: dict[str, dict[str, _Fragment]] = {}
@@ -113,45 +126,67 @@ class JackpotView:
         self._by_subject: dict[str, list[_Fragment]] = {}
         self._table_renderers: list[tuple[str, Callable[[JackpotView, Table], object]]] = []
         self._wins: dict[tuple[int, int], Win] = {}
+        self._wins_changed = 0
         self.fall: Fall | None = None
-        service.committed.subscribe(self)
+        source.committed.subscribe(self)
+
+    def replace_source(self, source: JackpotSource) -> None:
+        """Show another source of the same jackpot from now on: this controller took it over, or lost it."""
+        self._source.committed.unsubscribe(self)
+        self._source = source
+        source.committed.subscribe(self)
+        for kind, render in self._table_renderers:
+            for table in self.jackpot.tables:
+                if f"{kind}:{table}" not in self._fragments.get(kind, {}):
+                    self._add_for_table(kind, table, render)
+        self._mark_stale(list(self._by_subject))
 
     # State for renderers.
 
     @property
     def id(self) -> str:
         """The jackpot's id."""
-        return self._service.id
+        return self._source.id
 
     @property
     def jackpot(self) -> Jackpot:
         """The state that was last committed."""
-        return self._service.committed.jackpot
+        return self._source.committed.jackpot
 
     @property
     def position(self) -> Position:
         """The position of that state."""
-        return self._service.committed.position
+        return self._source.committed.position
 
     @property
     def committed(self) -> CommittedState:
         """The committed state itself."""
-        return self._service.committed
+        return self._source.committed
 
     @property
     def store_failed(self) -> bool:
         """True while the store does not answer."""
-        return self._service.committed.store_failed
+        return self._source.committed.store_failed
 
     @property
     def connected(self) -> bool:
         """True while the broker is connected."""
-        return self._service.committed.broker_connected
+        return self._source.committed.broker_connected
+
+    @property
+    def owned(self) -> bool:
+        """True if this controller owns the jackpot."""
+        return self._source.owned
+
+    @property
+    def has_owner(self) -> bool:
+        """True if a controller that runs owns the jackpot."""
+        return self._source.has_owner
 
     @property
     def pads(self) -> Pads:
         """The status of pads and dealer terminals."""
-        return self._service.equipment.pads
+        return self._source.equipment.pads
 
     @property
     def wins(self) -> list[Win]:
@@ -194,13 +229,30 @@ class JackpotView:
 
     def load(self, database: Database) -> None:
         """Read the newest prizes and the last fall of the meter from before this controller began."""
+        self._take_in_history(self._read_history(database))
+
+    async def reload(self, database: Database) -> None:
+        """Read them again after events were missed; repeat if they changed while the store was read."""
+        while True:
+            changed = self._wins_changed
+            history = await asyncio.to_thread(self._read_history, database)
+            if changed == self._wins_changed:
+                self._take_in_history(history)
+                self._mark_stale(list(self._by_subject))
+                return
+
+    def _read_history(self, database: Database) -> _History:
         with database.reader() as connection:
             fall = queries.last_decrease(connection, self.id)
             rows = queries.wins(connection, queries.Page(self.id, limit=MAX_WINS))
-        if fall is not None:
-            self.fall = Fall(_FALL_REASONS[EventType(fall["type"])], fall["seq"])
-        for row in rows:
-            self._keep_win(Win(*(row[column] for column in _WIN_COLUMNS)))
+        last = None if fall is None else Fall(_FALL_REASONS[EventType(fall["type"])], fall["seq"])
+        return _History(last, [Win(*(row[column] for column in _WIN_COLUMNS)) for row in rows])
+
+    def _take_in_history(self, history: _History) -> None:
+        self.fall = history.fall
+        self._wins = {}
+        for win in history.wins:
+            self._keep_win(win)
 
     def on_commit(self, events: NumberedEvents) -> None:
         """Mark changed fragments as stale; thousands of wagers a second come here, so nothing is rendered."""
@@ -218,7 +270,9 @@ class JackpotView:
             changed.add(subject)
         if any(transfer.source is Account.JACKPOT for transfer in event.transfers):
             self.fall = Fall(_FALL_REASONS[event.type], seq)
+            self._wins_changed += 1
         if subject is Subject.WINS:
+            self._wins_changed += 1
             self._apply_wins(seq, event)
         elif event.type is EventType.TABLE_LINKED and event.table is not None:
             for kind, render in self._table_renderers:
@@ -287,11 +341,28 @@ class JackpotView:
 
 
 class LiveView:
-    """The live views of all jackpots that this process serves."""
+    """The live views of all jackpots that this process serves, whether it owns or follows them."""
 
-    def __init__(self, jackpots: Mapping[str, JackpotService]) -> None:
+    def __init__(self, jackpots: Mapping[str, JackpotSource]) -> None:
         run = f"{time.time_ns():x}"
-        self.views: dict[str, JackpotView] = {name: JackpotView(service, run) for name, service in jackpots.items()}
+        self._jackpots = jackpots
+        self._database: Database | None = None
+        self._reloads: dict[str, asyncio.Task[None]] = {}
+        self.views: dict[str, JackpotView] = {name: JackpotView(source, run) for name, source in jackpots.items()}
+        if isinstance(jackpots, Jackpots):
+            jackpots.watch(self._replaced)
+
+    def _replaced(self, name: str) -> None:
+        """Show the new source of a jackpot, and read the prizes that were missed meanwhile."""
+        view = self.views.get(name)
+        if view is None:
+            return
+        view.replace_source(self._jackpots[name])
+        if self._database is not None:
+            before = self._reloads.get(name)
+            if before is not None:
+                before.cancel()
+            self._reloads[name] = asyncio.create_task(_reload(view, self._database), name=f"reload-{name}")
 
     def add(self, name: str, render: Callable[[JackpotView], object], subjects: Collection[str]) -> None:
         """Add a fragment to each jackpot; see `JackpotView.add`."""
@@ -305,8 +376,21 @@ class LiveView:
 
     def load(self, database: Database) -> None:
         """Read the prizes and falls of every jackpot from before this process began."""
+        self._database = database
         for view in self.views.values():
             view.load(database)
+
+
+async def _reload(view: JackpotView, database: Database) -> None:
+    """Reload a view; a store that does not answer is asked again."""
+    while True:
+        try:
+            await view.reload(database)
+        except StoreError as error:
+            log.warning("prizes not read", jackpot=view.id, problem=str(error))
+            await asyncio.sleep(RELOAD_SECONDS)
+        else:
+            return
 
 
 def table_subject(table: str) -> str:

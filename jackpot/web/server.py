@@ -13,10 +13,12 @@ from fastapi import FastAPI
 from prometheus_client import start_http_server
 
 from jackpot.web import display, fragments, health
+from jackpot.web import forwarding as forwarding_handler
 from jackpot.web.api import (
     adjustments,
     audit,
     configs,
+    controllers,
     devices,
     openapi,
     operators,
@@ -42,6 +44,7 @@ from jackpot.web.console import reports as reports_page
 from jackpot.web.console import rounds as rounds_page
 from jackpot.web.console import rules as rules_page
 from jackpot.web.console import wins as wins_page
+from jackpot.web.forwarding import Forwarding
 from jackpot.web.health import Health
 from jackpot.web.http_protocol import HttpProtocol
 from jackpot.web.live_view import LiveView
@@ -53,7 +56,7 @@ from jackpot.web.templates import StaticAssets
 
 API: Final = (
     session, pools, tables, rounds, wins, table_acts, configs, adjustments, retirements, operators, audit, reports,
-    devices,
+    devices, controllers,
 )  # fmt: skip
 """The modules of the API; each has a router, and each of its paths names the role it needs."""
 PAGES: Final = (
@@ -76,13 +79,15 @@ class AppContext(NamedTuple):
     authenticator: Authenticator
     live_view: LiveView
     health: Health
+    forwarding: Forwarding | None = None
 
 
 def application(context: AppContext, version: str) -> FastAPI:
     """Build the application with all its paths."""
     app = FastAPI(title="Jackpot controller", version=version, openapi_url=None, docs_url=None, redoc_url=None)
     error_pages.install(app)
-    app.state.services, app.state.authenticator, app.state.live_view, app.state.health = context
+    app.state.services, app.state.authenticator, app.state.live_view, app.state.health, forwarding = context
+    forwarding_handler.install(app, forwarding)
     app.state.sse_feed = SseFeed(version)
     for module in (fragments, display, console_fragments):
         module.install(context.live_view)
@@ -91,7 +96,7 @@ def application(context: AppContext, version: str) -> FastAPI:
     for page_module in (health, display, *PAGES):
         app.include_router(page_module.router, include_in_schema=False)
     app.mount("/static", StaticAssets(), "static")
-    app.add_middleware(ApiGuard, authenticator=context.authenticator)
+    app.add_middleware(ApiGuard, authenticator=context.authenticator, forwarding=forwarding)
     app.add_middleware(SecurityHeaders)
     return app
 

@@ -16,7 +16,8 @@ from jackpot.core.site.commands import IdentifiedSite, SiteCommand
 from jackpot.core.site.decide import SiteDecision
 from jackpot.core.site.state import Site
 from jackpot.core.state import Jackpot
-from jackpot.engine.service import JackpotService
+from jackpot.engine.controllers import ControllerReporter
+from jackpot.engine.jackpots import JackpotSource
 from jackpot.engine.site_writer import SiteWriter
 from jackpot.store.database import Database
 from jackpot.store.pool_history import PoolHistory
@@ -38,16 +39,26 @@ class SiteInfo(NamedTuple):
     timezone: str
 
 
+class OwnedElsewhere(Exception):  # noqa: N818 - leads to the owner, not a failure
+    """An act on a jackpot that another controller owns: it is forwarded there."""
+
+    def __init__(self, jackpot: str) -> None:
+        super().__init__(f"another controller owns {jackpot}")
+        self.jackpot = jackpot
+
+
 class WebServices:
     """All jackpots that this process serves, and the site they belong to."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - the parts of a controller
         self,
         database: Database,
-        jackpots: Mapping[str, JackpotService],
+        jackpots: Mapping[str, JackpotSource],
         site_writer: SiteWriter,
         verification: VerificationService,
         info: SiteInfo,
+        *,
+        reporter: ControllerReporter | None = None,
     ) -> None:
         self.name = info.site
         self.database = database
@@ -55,6 +66,7 @@ class WebServices:
         self.site_writer = site_writer
         self.zone = info.timezone
         self.history = PoolHistory()
+        self.reporter = reporter
         self.verification = verification
         self._readers = ThreadPoolExecutor(READING_THREADS, "reader")
         self._reading = 0
@@ -64,11 +76,18 @@ class WebServices:
         """The present state of the site."""
         return self.site_writer.site
 
-    def service(self, jackpot: str) -> JackpotService:
+    def service(self, jackpot: str) -> JackpotSource:
         """Return the service of a jackpot."""
         if jackpot not in self.jackpots:
             raise Problem(404, "unknown_jackpot", f"the site has no jackpot {jackpot!r}")
         return self.jackpots[jackpot]
+
+    def owned(self, jackpot: str) -> JackpotSource:
+        """Return the service of a jackpot that this controller owns; raise `OwnedElsewhere` for any other."""
+        service = self.service(jackpot)
+        if not service.owned:
+            raise OwnedElsewhere(jackpot)
+        return service
 
     def state(self, jackpot: str) -> Jackpot:
         """Return a jackpot's state as last committed."""
@@ -84,7 +103,7 @@ class WebServices:
             )
         return next(iter(self.jackpots))
 
-    def service_of(self, table: str) -> JackpotService:
+    def service_of(self, table: str) -> JackpotSource:
         """Return the service of the jackpot that a table is linked to."""
         for service in self.jackpots.values():
             known = service.committed.jackpot.tables.get(table)
@@ -99,7 +118,7 @@ class WebServices:
             raise Refused(CommandError.UNKNOWN_TABLE, f"the site has no table {table!r}")
         return jackpot
 
-    async def execute(self, service: JackpotService, command: Command | Identified) -> dict[str, Any]:
+    async def execute(self, service: JackpotSource, command: Command | Identified) -> dict[str, Any]:
         """Execute a command of a jackpot; return its answer once durable, or raise its refusal."""
         if service.committed.store_failed:
             raise Problem(503, "store", "the store does not answer: try again", wait_seconds=1)

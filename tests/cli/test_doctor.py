@@ -23,6 +23,7 @@ PARTS = [
     "schema",
     "durability",
     "clock",
+    "controllers",
     "broker",
     "certificates",
     "webhook",

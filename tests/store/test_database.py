@@ -1,6 +1,7 @@
 """Connections: SQLite's checkpoints, PostgreSQL's pipelined transactions, and the timeout of the pool."""
 
-from contextlib import ExitStack
+import sqlite3
+from contextlib import ExitStack, closing
 
 import psycopg
 import pytest
@@ -10,7 +11,7 @@ from sqlalchemy import select
 
 from jackpot.store import database as module
 from jackpot.store import postgres_connection, tables
-from jackpot.store.database import READERS, Database
+from jackpot.store.database import READERS, Database, may_pass
 from jackpot.store.errors import Rejected, StoreError, Unreachable
 from jackpot.store.schema import migrate
 from jackpot.store.write_connection import HeadMove, HeadMovedError
@@ -156,3 +157,29 @@ def test_an_error_raised_only_by_the_commit_is_reported(on_postgres):
             write(on_postgres, 0, (tables.states, ("main", "a", "1")))
     assert states(on_postgres) == []
     write(on_postgres, 0, (tables.outbox, ("n0", "now", "main", "type", "{}")))
+
+
+def failure(url):
+    """Return the error of writing to a SQLite file without waiting for locks."""
+    database = Database(url)
+    try:
+        with pytest.raises(Unreachable) as caught, database.transaction() as connection:
+            connection.exec_driver_sql("CREATE TABLE other (n)")
+    finally:
+        database.close()
+    return caught.value
+
+
+def test_a_locked_file_may_pass_and_one_that_is_no_database_or_cannot_be_opened_does_not(tmp_path, monkeypatch):
+    monkeypatch.setattr("jackpot.store.database.BUSY_MS", 0)
+    with closing(sqlite3.connect(tmp_path / "locked.db", isolation_level=None)) as holder:
+        holder.execute("PRAGMA journal_mode=WAL")
+        holder.execute("BEGIN IMMEDIATE")
+        assert may_pass(failure(f"sqlite:///{tmp_path / 'locked.db'}"))
+    (tmp_path / "text.db").write_text("this is no database at all")
+    assert not may_pass(failure(f"sqlite:///{tmp_path / 'text.db'}"))
+    assert not may_pass(failure(f"sqlite:///{tmp_path / 'missing' / 'store.db'}"))
+
+
+def test_a_server_that_is_down_may_pass():
+    assert may_pass(failure("postgresql://nobody@127.0.0.1:1/nothing"))

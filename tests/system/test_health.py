@@ -7,8 +7,13 @@ import urllib.error
 import urllib.request
 
 import pytest
-from sqlalchemy import text
+from sqlalchemy import select, text
 
+from jackpot.clock import in_seconds
+from jackpot.core.commands import Actor, Role
+from jackpot.core.site.commands import SignIn
+from jackpot.engine.site_journal import SiteJournal
+from jackpot.store import tables
 from jackpot.store.database import Database
 from jackpot.systemd import notify
 from tests.support import postgres
@@ -17,9 +22,9 @@ from tests.support.daemon import LIMIT_SECONDS, free_port, mosquitto, takes_conn
 PARTS = ["store", "schema", "broker", "lease", "jackpot/main", "audit", "alarms"]
 
 
-def get(site, path, method="GET"):
+def get(site, path, method="GET", **headers):
     """Return status, answer and headers of a path, without sign-in."""
-    request = urllib.request.Request(f"http://127.0.0.1:{site.http}{path}", method=method)
+    request = urllib.request.Request(f"http://127.0.0.1:{site.http}{path}", method=method, headers=headers)
     try:
         with urllib.request.urlopen(request, timeout=LIMIT_SECONDS) as reply:
             return reply.status, json.loads(reply.read() or "null"), reply.headers
@@ -51,6 +56,11 @@ def test_a_serving_daemon_is_live_and_ready_and_names_each_part(new_site, mosqui
     assert headers["cache-control"] == "no-store"
     for path in ("/livez", "/readyz"):
         assert get(site, path, "HEAD")[:2] == (200, None)
+    proxied = {"X-Forwarded-For": "203.0.113.9"}
+    assert get(site, "/readyz", **proxied)[:2] == (200, {"ready": True})
+    assert get(site, "/readyz", **proxied, Authorization="Bearer nonsense")[:2] == (200, {"ready": True})
+    status, answer, _ = get(site, "/readyz", **proxied, Authorization=f"Bearer {site.tokens[0]}")
+    assert (status, list(answer["parts"])) == (200, PARTS)
 
 
 def test_a_daemon_that_waits_for_its_broker_reports_it_and_answers_only_health_checks(new_site, tmp_path):
@@ -63,6 +73,8 @@ def test_a_daemon_that_waits_for_its_broker_reports_it_and_answers_only_health_c
     assert (status, answer["code"], headers["content-type"]) == (503, "not_ready", "application/problem+json")
     wait_until(lambda: unready(site) == {"broker", "lease", "jackpot/main"}, "the store to be ready")
     assert "broker" in get(site, "/readyz")[1]["detail"]
+    status, answer, _ = get(site, "/readyz", Via="1.1 proxy", Authorization=f"Bearer {site.tokens[0]}")
+    assert (status, answer["ready"], "parts" in answer, "broker" in answer["detail"]) == (503, False, False, False)
     status, answer, headers = get(site, "/api/v1/tables")
     assert (status, answer["code"], headers["retry-after"]) == (503, "starting", "2")
     with mosquitto(tmp_path, port):
@@ -110,7 +122,7 @@ def test_a_daemon_started_before_its_store_waits_for_it_and_reports_that(new_sit
         wait_until(lambda: takes_connections(site.http), "HTTP")
         wait_until(lambda: "database not reachable" in site.log, "an attempt in vain")
         status, body, *_ = get(site, "/readyz")
-        assert (status, body["parts"]["store"]["says"]) == (503, "the store does not answer")
+        assert (status, "the start waits for the store" in body["parts"]["store"]["says"]) == (503, True)
         assert get(site, "/livez")[0] == 200
         assert site.process.poll() is None
         server.start()
@@ -227,3 +239,25 @@ def test_the_write_ahead_log_is_checkpointed_while_the_daemon_serves(new_site, m
     before = written_at()
     client.command("t1", "c1", "open_round")
     wait_until(lambda: written_at() > before, "the checkpoint")
+
+
+def test_a_start_with_a_clock_before_the_last_event_is_flagged_and_times_stay_in_order(new_site, mosquitto_port):
+    site = new_site(mosquitto_port)
+    ahead, database = in_seconds(3_600), Database(site.database)
+    journal = SiteJournal.open(database, "test")
+    journal.execute(SignIn(ahead, Actor("manager1", Role.MANAGER), "::1"))
+    database.close()
+    site.start()
+    of_site = select(tables.events).where(tables.events.c.chain == "site").order_by(tables.events.c.seq)
+    wait_until(lambda: site.rows(of_site)[-1].type == "clock_stepped", "the step to be recorded")
+    rows = site.rows(of_site)[-3:]
+    assert [(row.type, row.at) for row in rows] == [
+        ("signed_in", ahead), ("software_started", ahead), ("clock_stepped", ahead)
+    ]  # fmt: skip
+    assert -3_600 <= json.loads(rows[-1].data)["seconds"] < -3_000
+    assert site.metric("jackpot_clock_steps_total") == 1
+    assert site.metric('jackpot_alarm{code="clock_stepped",jackpot="site"}') == 1
+    status, answer, _ = get(site, "/readyz")
+    assert (status, "before the last event" in answer["parts"]["alarms"]["says"]) == (200, True)
+    assert site.stop() == 0
+    assert site.verified()

@@ -111,6 +111,14 @@ class RequestHandover(NamedTuple):
     reason: str
 
 
+class RecordClockStep(NamedTuple):
+    """The controller records that its clock was set forward or, with negative `seconds`, back."""
+
+    at: str
+    actor: Actor
+    seconds: int
+
+
 class SignIn(NamedTuple):
     """An operator signs in from a browser; the person and the address are recorded."""
 
@@ -148,6 +156,7 @@ class RecordRestore(NamedTuple):
 SiteCommand = (
     AddOperator | RevokeOperator | RenewToken | ProposeManager | ApproveManager | WithdrawManager | AddJackpot
     | AddTable | StartSoftware | SignIn | SignOut | RefuseSignIn | RequestHandover | RecoverHistory | RecordRestore
+    | RecordClockStep
 )  # fmt: skip
 
 
@@ -161,3 +170,17 @@ class IdentifiedSite(NamedTuple):
     digest: str
     command: SiteCommand
     earlier: tuple[str, str] | None = None
+
+    @property
+    def at(self) -> str:
+        """The command's time."""
+        return self.command.at
+
+
+def not_before(command: SiteCommand | IdentifiedSite, at: str) -> SiteCommand | IdentifiedSite:
+    """Return the command, moved to this time if its own is earlier: times never run backwards within a chain."""
+    if command.at >= at:
+        return command
+    if isinstance(command, IdentifiedSite):
+        return command._replace(command=command.command._replace(at=at))
+    return command._replace(at=at)

@@ -20,6 +20,7 @@ from jackpot.core.site.commands import (
     ApproveManager,
     IdentifiedSite,
     ProposeManager,
+    RecordClockStep,
     RecordRestore,
     RefuseSignIn,
     RenewToken,
@@ -101,7 +102,7 @@ def _is_allowed_for_others(site: Site, command: SiteCommand) -> bool:
             own = site.operators.get(command.actor.name)
             itself = own is not None and own.active and own.actor == command.actor and command.name == own.name
             return itself or command.actor == KEYHOLDER
-        case StartSoftware() | RefuseSignIn():
+        case StartSoftware() | RefuseSignIn() | RecordClockStep():
             return command.actor == CONTROLLER
         case RequestHandover():
             own = site.operators.get(command.actor.name)
@@ -221,6 +222,10 @@ def _request_handover(site: Site, command: RequestHandover) -> SiteEvent:
     return _event(command, SiteEventType.HANDOVER_REQUESTED, **asked)
 
 
+def _step_clock(_site: Site, command: RecordClockStep) -> SiteEvent:
+    return _event(command, SiteEventType.CLOCK_STEPPED, seconds=command.seconds)
+
+
 def _sign_in(_site: Site, command: SignIn) -> SiteEvent:
     return _event(command, SiteEventType.SIGNED_IN, address=command.address)
 
@@ -285,4 +290,5 @@ _HANDLERS: Final[dict[type, Callable[..., SiteEvent]]] = {
     RequestHandover: _request_handover,
     RecoverHistory: _recover_history,
     RecordRestore: _record_restore,
+    RecordClockStep: _step_clock,
 }

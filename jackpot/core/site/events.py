@@ -25,6 +25,7 @@ class SiteEventType(StrEnum):
     HANDOVER_REQUESTED = "handover_requested"
     HISTORY_RECOVERED = "history_recovered"
     STORE_RESTORED = "store_restored"
+    CLOCK_STEPPED = "clock_stepped"
 
 
 class SiteEvent(NamedTuple):

@@ -45,6 +45,7 @@ def evolve_site(site: Site, event: SiteEvent) -> Site:
             | SiteEventType.HANDOVER_REQUESTED
             | SiteEventType.HISTORY_RECOVERED
             | SiteEventType.STORE_RESTORED
+            | SiteEventType.CLOCK_STEPPED
         ):
             return site
 

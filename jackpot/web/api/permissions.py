@@ -14,7 +14,7 @@ from jackpot.core.commands import Command, Identified, Role
 from jackpot.core.results import CommandError, Refused
 from jackpot.core.site.commands import IdentifiedSite, SiteCommand
 from jackpot.core.site.decide import SiteDecision
-from jackpot.engine.service import JackpotService
+from jackpot.engine.jackpots import JackpotSource
 from jackpot.store.idempotency import look_up_command
 from jackpot.web.authentication import Caller
 from jackpot.web.services import WebServices, services_of
@@ -73,13 +73,13 @@ class Act(NamedTuple):
         """
         return await self._execute(self.service_of(table), kind, (table, *fields), content)
 
-    def service_of(self, table: str) -> JackpotService:
+    def service_of(self, table: str) -> JackpotSource:
         """Return the service of a table, also of one unlinked since: a repeat gets the first answer."""
-        return self.services.service(self.services.jackpot_of(table))
+        return self.services.owned(self.services.jackpot_of(table))
 
     async def at_jackpot(self, kind: type, jackpot: str, *fields: Any, content: Any = None) -> dict[str, Any]:  # noqa: ANN401
         """Execute a command of a whole jackpot."""
-        return await self._execute(self.services.service(jackpot), kind, fields, content)
+        return await self._execute(self.services.owned(jackpot), kind, fields, content)
 
     async def was_carried_out(self, jackpot: str) -> bool:
         """Return True if a command of this jackpot was carried out under this key before."""
@@ -97,7 +97,7 @@ class Act(NamedTuple):
 
     async def _execute(
         self,
-        service: JackpotService,
+        service: JackpotSource,
         kind: type,
         fields: tuple[Any, ...],
         content: Any,  # noqa: ANN401

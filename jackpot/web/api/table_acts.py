@@ -215,6 +215,7 @@ async def mode(table: TablePath, body: ModeRequest, act: ByManager) -> TableMode
 async def link(body: LinkRequest, act: ByManager) -> LinkedTable:
     """Link a table to a jackpot: a new table, or one that was unlinked from it."""
     jackpot = act.services.resolve(body.jackpot)
+    act.services.owned(jackpot)  # before the table is added to the site
     if not await act.was_carried_out(jackpot):
         await _add_to_site(body, jackpot, act)
     answer: dict[str, Any] = await act.at_jackpot(core.LinkTable, jackpot, body.table, body.boxes)

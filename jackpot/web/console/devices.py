@@ -1,4 +1,4 @@
-"""The devices page: pads, dealer terminals, displays compared with the meter, and unreadable messages."""
+"""The devices page: pads, dealer terminals, displays compared with the meter, unreadable messages, and controllers."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import Any
 from fastapi import APIRouter
 from fastapi.responses import HTMLResponse
 
+from jackpot.web.api import controllers, tables
 from jackpot.web.api import devices as api
-from jackpot.web.api import tables
 from jackpot.web.console.layout import Context, PageContext
 from jackpot.web.templates import page
 
@@ -41,4 +41,7 @@ async def _values(context: PageContext) -> dict[str, Any]:
         "meter_cents": context.view.jackpot.meter_cents,
         "quarantine": [message for message in quarantine if message.jackpot == name],
         "connected": context.view.connected,
+        "owned": context.view.owned,
+        "has_owner": context.view.has_owner,
+        "controllers": await controllers.controllers(caller, services),
     }

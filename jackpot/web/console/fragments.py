@@ -57,6 +57,7 @@ def waiting(view: JackpotView) -> str:
         decided=view.jackpot.next_proposal - 1 - len(view.jackpot.proposals),
         store_failed=view.store_failed,
         connected=view.connected,
+        has_owner=view.has_owner,
     )
 
 
@@ -105,4 +106,6 @@ def _tables(view: JackpotView) -> list[Table]:
 def _state(view: JackpotView, state: str) -> str:
     if view.store_failed:
         return "store"
+    if not view.has_owner:
+        return "owner"
     return state if state != "live" or view.connected else "broker"

@@ -155,6 +155,11 @@ def _restored(data: Data, _event: AuditEvent) -> str:
     return f"Store restored from a copy: {heads}{f'; known before: {behind}' if behind else ''}."
 
 
+def _stepped(data: Data, _event: AuditEvent) -> str:
+    seconds = data["seconds"]
+    return f"The controller's clock was set {'back' if seconds < 0 else 'forward'} by {abs(seconds)} s."
+
+
 _SENTENCES: Final[dict[str, Callable[[Data, AuditEvent], str]]] = {
     EventType.JACKPOT_CREATED: lambda d, e: (
         f"Jackpot {d['jackpot']} created under {d['instrument']} ({_config(d['config'])}), by {e.actor} "
@@ -208,4 +213,5 @@ _SENTENCES: Final[dict[str, Callable[[Data, AuditEvent], str]]] = {
     ),
     SiteEventType.HISTORY_RECOVERED: _recovered,
     SiteEventType.STORE_RESTORED: _restored,
+    SiteEventType.CLOCK_STEPPED: _stepped,
 }
