@@ -22,6 +22,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
+import processors
 from raw_mqtt import RawClient
 from rich.console import Console
 from rich.table import Table
@@ -158,10 +159,11 @@ def measure(name: str, port: int, folder: Path, messages: int) -> list[tuple[str
     site = f"{SITE}-{name}"
     controller = Controller(folder / name, port, "sqlite:///jackpot.db", site, tables=TABLES)
     with controller.serving() as process:
-        early = memory_kib(process)
+        early, used = memory_kib(process), processors.seconds([process.pid])
         began = time.perf_counter()
         pads = asyncio.run(play(port, site, messages))
         seconds = time.perf_counter() - began
+        used = processors.seconds([process.pid]) - used
         grown = (memory_kib(process) - early) / 1024
     took = sorted(pads.took)
     p50, p99 = (took[int(len(took) * share)] * 1e3 for share in (0.5, 0.99))
@@ -169,6 +171,7 @@ def measure(name: str, port: int, folder: Path, messages: int) -> list[tuple[str
         (f"{name}: malformed messages", f"{messages:,} in {seconds:.0f} s ({messages / seconds:,.0f}/s)", "", None),
         ("  good wagers", f"{len(took)} answered, {pads.repeated} repeats", "none unanswered", pads.unanswered == 0),
         ("  good wager to lamp", f"p50 {p50:.1f}, p99 {p99:.1f} ms", f"p99 ≤ {MAX_P99_MS} ms", p99 <= MAX_P99_MS),
+        ("  controller", f"{used / seconds:.0%} of a processor, {used / messages * 1e6:.0f} µs a message", "", None),
         ("  memory", f"{early / 1024:.0f} MB, {grown:+.1f} MB", f"≤ {MAX_GROWTH_MB} MB more", grown <= MAX_GROWTH_MB),
     ]
 
