@@ -325,10 +325,18 @@ class Controller:
         trail = Trail(database, name, verifier, self._mark_file)
         trail.require_start(mark)
         known = self._mark_file.read().marks.get(name)
-        seen_epoch = max(retained.epoch, known.epoch if known is not None else 0)
         target = self._settings.notice_target
         seal = partial(seal_lease, self._signer)
-        journal = Journal.open(database, name, owner(), seen_epoch=seen_epoch, notice_target=target, seal=seal, at=at)
+        journal = Journal.open(
+            database,
+            name,
+            owner(),
+            seen_epoch=retained.epoch,
+            notice_target=target,
+            seal=seal,
+            at=at,
+            mark_epoch=known.epoch if known is not None else 0,
+        )
         if journal.lease.head.seq:
             trail.require_new()  # what an earlier owner wrote until now
         signer = JackpotSigner(journal, ChainSigner(database, name, self._signer, self._mark_file))

@@ -84,12 +84,13 @@ class Journal:
         notice_target: NoticeTarget | None = None,
         seal: Seal = unsealed,
         at: int | None = None,
+        mark_epoch: int = 0,
     ) -> Journal:
         """Acquire the lease on a jackpot and read its state tables, never its history.
 
         With `at`, the lease is acquired only if its epoch is still this one.
         """
-        lease = acquire_lease(database, name, owner, seen_epoch=seen_epoch, seal=seal, at=at)
+        lease = acquire_lease(database, name, owner, seen_epoch=seen_epoch, seal=seal, at=at, mark_epoch=mark_epoch)
         with database.reader() as connection:
             last_at = queries.last_event_time(connection, name) or ""
             return cls(lease, read_jackpot(connection, name), notice_target, last_at)

@@ -204,7 +204,8 @@ def acquire_lease(  # noqa: PLR0913 - the terms of the lease
     with database.transaction() as connection:
         row = connection.execute(select(tables.chains).where(tables.chains.c.chain == chain)).one_or_none()
         if not is_believable(seen_epoch, lease_epoch=row.epoch if row else 0, mark_epoch=mark_epoch):
-            seen_epoch = mark_epoch
+            seen_epoch = 0
+        seen_epoch = max(seen_epoch, mark_epoch)
         if row is None:
             first = {"chain": chain, "seq": 0, "head": GENESIS, "epoch": seen_epoch + 1, "owner": owner}
             connection.execute(insert(tables.chains).values(**first, signed=0))
