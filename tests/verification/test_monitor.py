@@ -18,6 +18,7 @@ from jackpot.core.site.commands import StartSoftware
 from jackpot.engine.site_journal import SiteJournal
 from jackpot.store.database import Database
 from jackpot.store.errors import StoreError
+from jackpot.store.marks import ChainMark, MarkFile, Marks
 from jackpot.store.schema import migrate
 from jackpot.store.signed_notes import Signer
 from jackpot.verification import monitor as monitors
@@ -44,9 +45,10 @@ def add(site, name):
 class Monitored:
     """A monitor of a site's trail, and the wrong chains it reported."""
 
-    def __init__(self, site, seconds=0.1):
+    def __init__(self, site, seconds=0.1, key_file=""):
         self.wrong = []
-        request = VerificationRequest(site.lease.database.url, str(Signer("casino", bytes(32)).verifier), seconds)
+        key = str(Signer("casino", bytes(32)).verifier)
+        request = VerificationRequest(site.lease.database.url, key, seconds, key_file=str(key_file))
         self.monitor = VerificationMonitor(request, self.report)
 
     async def report(self, verified):
@@ -112,6 +114,21 @@ def test_a_wrong_chain_is_reported_once_and_counted_until_it_is_repaired(site):
             await monitored.until(lambda: monitored.monitor.found["site"].at > first)
             assert [wrong.wrong_seq for wrong in monitored.wrong] == [1]
             assert value(metrics.AUDIT_WRONG, "site") == 1
+
+    asyncio.run(run())
+
+
+def test_the_store_is_compared_with_the_marks_beside_the_key(site, tmp_path):
+    async def run():
+        add(site, "1.0")
+        key = tmp_path / "jackpot.key"
+        key.write_text("key")
+        monitored = Monitored(site, key_file=key).monitor
+        (found,) = await monitored.verify_now()
+        assert found.problem is None
+        MarkFile(key).raise_to(Marks({"site": ChainMark(1, 9, bytes(32))}))
+        (found,) = await monitored.verify_now()
+        assert "events 2 to 9 of site are missing" in found.problem
 
     asyncio.run(run())
 

@@ -56,6 +56,16 @@ def test_epoch_failed_tables_and_lamps_are_found(topics, mosquitto_port, left):
     assert retained.lamps == {("t1", 3), ("t1", 99)}
 
 
+def test_the_note_of_the_mark_and_the_highest_number_of_other_messages_are_found(topics, mosquitto_port, left):
+    left(topics.mark("main"), {"note": "a note"})
+    left(topics.state("t1"), {**state("t1", store_failed=False), "seq": 70})
+    lamp = {"round": 1, "lit": False, "wager_id": None, "answer": None, "epoch": 1}
+    left(topics.lamp("t1", 3), {**lamp, "seq": 90})
+    left(topics.lamp("elsewhere", 3), {**lamp, "seq": 900})
+    retained = found(topics, mosquitto_port)
+    assert (retained.mark, retained.seq) == ("a note", 90)
+
+
 def test_the_state_of_another_jackpots_table_is_not_ours(topics, mosquitto_port, left):
     left(topics.state("t1"), {**state("t1", store_failed=True), "jackpot": "other"})
     assert found(topics, mosquitto_port).failed == {}
