@@ -11,7 +11,7 @@ from sqlalchemy import select
 
 from jackpot.store import database as module
 from jackpot.store import postgres_connection, tables
-from jackpot.store.database import READERS, Database, may_pass
+from jackpot.store.database import READERS, Database, Limits, may_pass
 from jackpot.store.errors import Rejected, StoreError, Unreachable
 from jackpot.store.schema import migrate
 from jackpot.store.write_connection import HeadMove, HeadMovedError
@@ -160,8 +160,8 @@ def test_an_error_raised_only_by_the_commit_is_reported(on_postgres):
 
 
 def failure(url):
-    """Return the error of writing to a SQLite file without waiting for locks."""
-    database = Database(url)
+    """Return the error of writing to a database without waiting long for it."""
+    database = Database(url, Limits(0.1, 0.1))
     try:
         with pytest.raises(Unreachable) as caught, database.transaction() as connection:
             connection.exec_driver_sql("CREATE TABLE other (n)")
@@ -170,8 +170,7 @@ def failure(url):
     return caught.value
 
 
-def test_a_locked_file_may_pass_and_one_that_is_no_database_or_cannot_be_opened_does_not(tmp_path, monkeypatch):
-    monkeypatch.setattr("jackpot.store.database.BUSY_MS", 0)
+def test_a_locked_file_may_pass_and_one_that_is_no_database_or_cannot_be_opened_does_not(tmp_path):
     with closing(sqlite3.connect(tmp_path / "locked.db", isolation_level=None)) as holder:
         holder.execute("PRAGMA journal_mode=WAL")
         holder.execute("BEGIN IMMEDIATE")
