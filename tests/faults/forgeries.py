@@ -24,7 +24,12 @@ _BOTH = (*ON_SQLITE, ON_POSTGRES[0])
 
 
 def is_noticed(site):
-    """Start the controller; return True if it ends, raises an alarm, or verification fails, before it is trusted."""
+    """Return True if the change is noticed at the start, or by verification after a stop."""
+    return is_noticed_at_start(site) or is_found(site)
+
+
+def is_noticed_at_start(site):
+    """Start the controller; return True if it ends with an error or raises an alarm; stop it again."""
     site.controller.start()
     process = site.controller.process
     wait_until(lambda: process.poll() is not None or _readiness(site)[0] == 200, "start or refusal", START_SECONDS)
@@ -33,7 +38,7 @@ def is_noticed(site):
     _, parts = _readiness(site)
     shown = [name for name in ("alarms", "audit") if not parts.get(name, {}).get("ready", True)]
     site.controller.stop(10)
-    return bool(shown) or is_found(site)
+    return bool(shown)
 
 
 def is_found(site):
@@ -66,7 +71,7 @@ def sqlite_rolled_back(site):
         site.store.file.with_name(f"{site.store.file.name}{name}").unlink(missing_ok=True)
     for path in copy.iterdir():
         shutil.copy2(path, site.store.file.with_name(path.name))
-    return is_noticed(site)
+    return is_noticed_at_start(site)
 
 
 def _copied(site):
@@ -92,7 +97,7 @@ def postgres_rolled_back(site):
     shutil.rmtree(site.store.data)
     copy.rename(site.store.data)
     site.store.start()
-    return is_noticed(site)
+    return is_noticed_at_start(site)
 
 
 def _damaged_wal(site, damage):
@@ -103,7 +108,7 @@ def _damaged_wal(site, damage):
         damage(site.store.file.with_name(f"{site.store.file.name}-wal"))
         site.store.file.with_name(f"{site.store.file.name}-shm").unlink(missing_ok=True)
         if rows(_copy_url(site), "SELECT seq FROM chains WHERE chain = 'main'")[0][0] < before:
-            return is_noticed(site)
+            return is_noticed_at_start(site)
         site.controller.start()
         site.settle(DICE.uniform(0.2, 1.0))
     raise TimeoutError("the write-ahead log never held an event that the file did not")
@@ -169,7 +174,7 @@ def _superuser(site):
     with closing(sqlite3.connect(site.store.file)) as connection:
         for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'").fetchall():
             connection.execute(f"DROP TRIGGER {name}")
-        yield connection.execute
+        yield lambda query, *values: connection.execute(query, values)
         connection.commit()
 
 
@@ -215,7 +220,7 @@ def balance_raised(site):
         run(
             "UPDATE balances SET balance_cents = balance_cents + 100000000 WHERE chain = 'main' AND account = 'jackpot'"
         )
-    return is_noticed(site)
+    return is_noticed_at_start(site)
 
 
 def foreign_rows(site):
