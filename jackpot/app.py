@@ -161,7 +161,7 @@ class Controller:
         metrics.RESERVE_FLOOR_CENTS.set(self._settings.reserve_floor_cents)
         metrics.VERIFICATION_INTERVAL.set(self._settings.verify_minutes * 60)
         if self._webhook is not None:
-            self._sender = NoticeSender(database, self._webhook, software_version())
+            self._sender = NoticeSender(database, self._webhook, software_version(), self._sends_for)
             group.create_task(self._sender.run(), name="notices")
 
     async def _serve(
@@ -188,6 +188,12 @@ class Controller:
             group.create_task(self.verification.run([SITE, *self.jackpots]), name="verification")
         ready(self)
         systemd.notify(f"READY=1\nSTATUS=serving {', '.join(self.jackpots) or 'no jackpot'}")
+
+    def _sends_for(self, chain: str) -> bool:
+        """Return True if this controller sends the notices of a chain: its owner, for the site that of the first."""
+        if not self.jackpots:
+            return True
+        return self.jackpots[chain if chain in self.jackpots else min(self.jackpots)].owned
 
     def _wake_notices(self) -> None:
         if self._sender is not None:

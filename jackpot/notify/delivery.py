@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import random
 import time
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
@@ -35,11 +36,18 @@ log = structlog.get_logger()
 
 
 class NoticeSender:
-    """The task that posts notices."""
+    """The task that posts notices; of several controllers, each posts those of the chains that it `sends_for`."""
 
-    def __init__(self, database: Database, webhook: Webhook, software: str) -> None:
+    def __init__(
+        self,
+        database: Database,
+        webhook: Webhook,
+        software: str,
+        sends_for: Callable[[str], bool] = lambda _chain: True,
+    ) -> None:
         self._database = database
         self._webhook = webhook
+        self._sends_for = sends_for
         self._headers = [("content-type", "application/json"), ("user-agent", f"jackpot-controller/{software}")]
         self._woken = asyncio.Event()
         self._refused: dict[str, tuple[float, float]] = {}
@@ -92,7 +100,7 @@ class NoticeSender:
 
     async def _deliver_one(self, notice: OutboxNotice) -> bool:
         """Post one notice; return True if the next can be posted."""
-        if self._refused.get(notice.id, (0.0, 0.0))[1] > time.monotonic():
+        if not self._sends_for(notice.chain) or self._refused.get(notice.id, (0.0, 0.0))[1] > time.monotonic():
             return True
         body = notice.body.encode()
         try:

@@ -209,3 +209,24 @@ def test_neither_the_secret_nor_the_path_is_logged(database, receiver, capsys):
     assert "notice not delivered" in logged
     for secret in (SECRET, SECRET.removeprefix("whsec_"), base64.b64decode(SECRET[6:]).hex(), "T0KEN"):
         assert secret not in logged
+
+
+def test_a_controller_leaves_the_notices_of_other_owners_to_them(database, receiver):
+    put(database, 1)
+    other = Notice(NoticeType.TRAIL_WRONG, datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.000Z"), {"problem": "p2"})
+    outbox.put(database, "casino", "side", 2, other)
+
+    async def run():
+        webhook = Webhook.of(f"http://127.0.0.1:{receiver.port}/", SECRET)
+        sender = NoticeSender(database, webhook, "1.0", lambda chain: chain == "main")
+        task = asyncio.create_task(sender.run())
+        until = time.monotonic() + 60
+        while outbox.depth(database).waiting > 1:
+            assert time.monotonic() < until, "not delivered"
+            await asyncio.sleep(0.01)
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+    asyncio.run(run())
+    assert seqs(receiver.posts) == [1]
+    assert [notice.chain for notice in outbox.waiting(database)] == ["side"]
