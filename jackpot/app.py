@@ -228,7 +228,7 @@ class Controller:
         trail.require_start()
         signer = SiteSigner(trail, ChainSigner(database, SITE, self._signer, self._mark_file))
         self._signers[SITE] = signer
-        site_writer = SiteWriter(database, owner(), signer)
+        site_writer = SiteWriter(database, owner(), signer, partial(seal_lease, self._signer))
         with database.reader() as connection:
             newest = queries.newest_event_time(connection) or ""
         target = self._settings.notice_target

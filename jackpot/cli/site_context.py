@@ -93,7 +93,7 @@ class SiteContext(NamedTuple):
         """Execute a command on the site, durably."""
         self._require_unowned(SITE)
         signer = self.signer()
-        journal = SiteJournal.open(self.database, owner())
+        journal = SiteJournal.open(self.database, owner(), seal=partial(seal_lease, signer))
         with self._signed_and_released(journal.lease, signer):
             journal.execute(command)
 
@@ -140,7 +140,7 @@ class SiteContext(NamedTuple):
         heads = {row.chain: {"seq": row.seq, "hash": bytes(row.head).hex()} for row in rows}
         behind: dict[str, dict[str, int | str]]
         behind = {loss.chain: {"seq": loss.to_seq, "hash": loss.head.hex()} for loss in losses}
-        journal = SiteJournal.open(self.database, owner())
+        journal = SiteJournal.open(self.database, owner(), seal=partial(seal_lease, self.signer()))
         try:
             journal.execute(RecordRestore(now(), KEYHOLDER, heads, behind))
             if SITE not in behind:
@@ -150,9 +150,10 @@ class SiteContext(NamedTuple):
         return {loss.chain: loss.to_seq for loss in losses}
 
     def _open(self, chain: str, seen_epoch: int) -> Journal | SiteJournal:
+        seal = partial(seal_lease, self.signer())
         if chain == SITE:
-            return SiteJournal.open(self.database, owner(), seen_epoch=seen_epoch)
-        target, seal = self.settings.notice_target, partial(seal_lease, self.signer())
+            return SiteJournal.open(self.database, owner(), seen_epoch=seen_epoch, seal=seal)
+        target = self.settings.notice_target
         return Journal.open(self.database, chain, owner(), seen_epoch=seen_epoch, notice_target=target, seal=seal)
 
     def require_unowned(self, *chains: str) -> None:

@@ -6,7 +6,7 @@ from jackpot.core.site.commands import IdentifiedSite, SiteCommand, not_before
 from jackpot.core.site.decide import SiteDecision, decide_site
 from jackpot.core.site.evolve import evolve_site
 from jackpot.core.site.state import Site, plain_site
-from jackpot.engine.lease import Lease, acquire_lease
+from jackpot.engine.lease import Lease, Seal, acquire_lease, unsealed
 from jackpot.store import queries
 from jackpot.store.database import Database
 from jackpot.store.hash_chain import SITE
@@ -25,9 +25,9 @@ class SiteJournal:
         self._last_at = last_at
 
     @classmethod
-    def open(cls, database: Database, owner: str, *, seen_epoch: int = 0) -> SiteJournal:
+    def open(cls, database: Database, owner: str, *, seen_epoch: int = 0, seal: Seal = unsealed) -> SiteJournal:
         """Acquire the lease on the site's chain and read its state."""
-        lease = acquire_lease(database, SITE, owner, seen_epoch=seen_epoch)
+        lease = acquire_lease(database, SITE, owner, seen_epoch=seen_epoch, seal=seal)
         with database.reader() as connection:
             return cls(lease, read_site(connection), queries.last_event_time(connection, SITE) or "")
 

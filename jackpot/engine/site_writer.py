@@ -18,6 +18,7 @@ from sqlalchemy import select
 from jackpot.core.site.commands import IdentifiedSite, SiteCommand
 from jackpot.core.site.decide import SiteDecision
 from jackpot.core.site.state import Site
+from jackpot.engine.lease import Seal, unsealed
 from jackpot.engine.site_journal import SiteJournal
 from jackpot.engine.writer import TooBusyError
 from jackpot.store import tables
@@ -36,9 +37,10 @@ FIRST_WAIT_SECONDS: Final = 0.005
 class SiteWriter:
     """Writes the site's chain in a thread of its own, and keeps the site's state in memory."""
 
-    def __init__(self, database: Database, owner: str, checkpoint: Callable[[], object]) -> None:
+    def __init__(self, database: Database, owner: str, checkpoint: Callable[[], object], seal: Seal = unsealed) -> None:
         self._database = database
         self._owner = owner
+        self._seal = seal
         self._checkpoint = checkpoint
         self._journal: SiteJournal | None = None
         self._waiting = 0
@@ -133,7 +135,7 @@ class SiteWriter:
             except TakenOver:
                 self._journal = None
         if self._journal is None:
-            self._journal = SiteJournal.open(self._database, self._owner)
+            self._journal = SiteJournal.open(self._database, self._owner, seal=self._seal)
             self._journal.lease.release()
         return self._journal
 
