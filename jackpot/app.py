@@ -22,7 +22,7 @@ from jackpot.core.notices import Notice, NoticeType
 from jackpot.core.site.commands import StartSoftware
 from jackpot.engine.alarms import AlarmCode, Alarms
 from jackpot.engine.clock_watch import ClockWatch
-from jackpot.engine.controllers import ControllerReport, ControllerReporter
+from jackpot.engine.controllers import ControllerReport, ControllerReporter, withdraw
 from jackpot.engine.jackpots import Jackpots
 from jackpot.engine.journal import Journal
 from jackpot.engine.mark_writer import MarkWriter
@@ -132,6 +132,7 @@ class Controller:
             if self._site_writer is not None:
                 await asyncio.to_thread(self._site_writer.close)
             await self._mark_writer.write()
+            await self._withdraw_report()
             for database in self._databases:
                 database.close()
 
@@ -317,6 +318,15 @@ class Controller:
             prefers=self._settings.preferred,
         )
         return ControllerReporter(database, own, self.jackpots, self._has_broker)
+
+    async def _withdraw_report(self) -> None:
+        """Delete the report of this controller, so that no other counts on it; it ends by itself after seconds."""
+        if not self._databases or self._databases[0].is_sqlite:
+            return
+        try:
+            await asyncio.to_thread(withdraw, self._databases[0], owner())
+        except StoreError as error:
+            log.warning("report not withdrawn", problem=str(error))
 
     def _has_broker(self) -> bool:
         """Return True if the broker can be reached from here."""

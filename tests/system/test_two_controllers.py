@@ -118,6 +118,7 @@ def test_a_stop_hands_over_at_once_and_the_other_goes_on(pair):
     verdict, seconds = wager_until_accepted(client, 2, "w2")
     assert (verdict, owns(second)) == ("accepted", True)
     assert seconds < TAKEOVER_SECONDS + LAG_SECONDS
+    assert set(controllers(second)) == {str(second.process.pid)}
     assert second.stop() == 0
     assert_posted_once(second, "w1", "w2")
 
