@@ -47,9 +47,11 @@ def is_found(site):
 
 
 def _readiness(site):
-    """Return the status of /readyz, and its parts as loopback sees them."""
+    """Return the status of /readyz, and its parts as an operator sees them."""
+    headers = {"Authorization": f"Bearer {site.tokens['manager1']}"}
+    request = urllib.request.Request(f"http://{site.controller.address}/readyz", headers=headers)
     try:
-        with urllib.request.urlopen(f"http://{site.controller.address}/readyz", timeout=5) as reply:
+        with urllib.request.urlopen(request, timeout=5) as reply:
             return reply.status, json.load(reply).get("parts", {})
     except urllib.error.HTTPError as error:
         return error.code, {}
@@ -237,7 +239,7 @@ def epoch_lowered(site):
     site.controller.stop(10)
     with _superuser(site) as run:
         run("UPDATE chains SET epoch = 1 WHERE chain = 'main'")
-    return is_noticed(site)
+    return is_found(site)
 
 
 def owner_changed(site):
