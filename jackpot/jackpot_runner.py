@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Collection
+from collections.abc import Awaitable, Callable, Collection, Coroutine
 from typing import Any, Final, NamedTuple
 
 import structlog
@@ -58,7 +58,7 @@ class RunnerParts(NamedTuple):
     """Acquires the lease, at this epoch only if one is given, and returns the journal and its checkpoint."""
     new_service: Callable[[Journal, Callable[[], object], RetainedState], JackpotService]
     new_adapter: Callable[[JackpotService], JackpotAdapter]
-    until_reachable: Callable[[Callable[[], Any]], Awaitable[Any]]
+    until_reachable: Callable[[Callable[[], Any]], Coroutine[Any, Any, Any]]
     """Runs something in a thread, again and again while the store is not reachable."""
 
 
@@ -190,9 +190,7 @@ class JackpotRunner:
         retained = await self._parts.read_retained()
         began = time.monotonic()
         try:
-            journal, checkpoint = await self._parts.until_reachable(
-                lambda: self._parts.open_journal(retained, claim.epoch)
-            )
+            journal, checkpoint = await self._open(retained, claim.epoch)
         except TakenOver as error:
             log.info("not taken over", jackpot=self.name, reason=str(error))
             return None
@@ -205,6 +203,21 @@ class JackpotRunner:
         adapter = self._parts.new_adapter(service)
         adapter.take_over(retained, store_failed=claim.store_failed)
         return adapter
+
+    async def _open(self, retained: RetainedState, epoch: int | None) -> tuple[Journal, Callable[[], object]]:
+        """Acquire the lease; where the controller stops meanwhile, release it again."""
+        opening = asyncio.create_task(
+            self._parts.until_reachable(lambda: self._parts.open_journal(retained, epoch)), name=f"open-{self.name}"
+        )
+        try:
+            journal, checkpoint = await asyncio.shield(opening)
+        except asyncio.CancelledError:
+            await asyncio.wait({opening}, timeout=LEASE_SECONDS)
+            if opening.done() and opening.exception() is None:
+                await asyncio.to_thread(_release, opening.result()[0])
+            opening.cancel()
+            raise
+        return journal, checkpoint
 
     async def _serve(self, adapter: JackpotAdapter) -> None:
         """Serve until the jackpot is lost or handed over."""
@@ -248,3 +261,10 @@ class JackpotRunner:
             ask_for(self._database, self.name, "")
         except StoreError as error:
             log.warning("request not withdrawn", jackpot=self.name, problem=str(error))
+
+
+def _release(journal: Journal) -> None:
+    try:
+        journal.lease.release()
+    except StoreError as error:
+        log.warning("lease not released", jackpot=journal.lease.chain, problem=str(error))

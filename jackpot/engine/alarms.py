@@ -17,6 +17,7 @@ log = structlog.get_logger()
 class AlarmCode(StrEnum):
     """Every kind of alarm."""
 
+    STORE_FAILED = "store_failed"
     FOREIGN_MESSAGE = "foreign_message"
     CLIENT_ID_TAKEN = "client_id_taken"
     EPOCH_REFUSED = "epoch_refused"

@@ -21,7 +21,7 @@ from jackpot.core.commands import Command, Identified, ReportMalfunction
 from jackpot.core.events import EventType
 from jackpot.core.results import Decision
 from jackpot.core.state import Jackpot
-from jackpot.engine.alarms import Alarms
+from jackpot.engine.alarms import AlarmCode, Alarms
 from jackpot.engine.committed_state import CommittedState, NumberedEvents, Position
 from jackpot.engine.equipment import EquipmentMonitor, malfunctions_at_every_table
 from jackpot.engine.jackpot_metrics import JackpotMetrics
@@ -150,6 +150,7 @@ class JackpotService:
             self._follow_up(batch.events)
             committed.notify_commit(batch.events)
         if was_failing and not committed.store_failed:
+            self.alarms.end_alarm(self.id, AlarmCode.STORE_FAILED)
             committed.notify_status()
         if self._journal.notices_written != self._notices_seen:
             self._notices_seen = self._journal.notices_written
@@ -172,6 +173,9 @@ class JackpotService:
     def _store_failed(self, error: StoreError) -> None:
         log.error("store failed", jackpot=self.id, problem=str(error))
         metrics.ERRORS.labels(self.id, "store").inc()
+        self.alarms.raise_alarm(
+            self.id, AlarmCode.STORE_FAILED, f"{error}: tables are suspended; check the database, then resume them"
+        )
         self.committed.store_failed = True
         self.committed.notify_status()
 
@@ -288,6 +292,7 @@ class JackpotService:
         if not self._writer.stop():
             log.error("the writer does not end", jackpot=self.id)
         self._metrics.close()
+        self.alarms.end_alarm(self.id, AlarmCode.STORE_FAILED)
 
 
 def _position(journal: Journal) -> Position:

@@ -30,7 +30,7 @@ MAX_BATCH: Final = 500
 BIG_BATCH: Final = 5
 """From this size on, a batch is decided and staged on the event loop's thread: two threads that both compute fight over
 the interpreter lock. With this, `bench/wire.py` had 111% of the throughput on SQLite and 101% on PostgreSQL."""
-CHECKPOINT_EVERY_EVENTS: Final = 10_000
+CHECKPOINT_EVERY_EVENTS: Final = 5_000
 CHECKPOINT_EVERY_SECONDS: Final = 60.0
 RENEW_SECONDS: Final = 1.0
 STOP_SECONDS: Final = 6.0

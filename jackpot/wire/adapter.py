@@ -32,6 +32,8 @@ LEASE_SECONDS: Final = 30.0
 """How long to wait for the store to confirm the lease before connecting all the same."""
 RETRY_SECONDS: Final = 1.0
 OFFLINE_SECONDS: Final = 2.0
+SILENT_SECONDS: Final = 2.5
+"""A broker that is pinged every second and silent for so long is not waited for at a stop."""
 FEW_WAITING: Final = MAX_WAITING // 2
 _DEVICE_REPORTS: Final = (InboundKind.PAD_STATUS, InboundKind.PAD_SHOWN, InboundKind.DEALER_STATUS)
 
@@ -260,6 +262,9 @@ class JackpotAdapter:
         await asyncio.gather(session, *tasks, return_exceptions=True)
 
     async def _publish_offline(self) -> None:
+        """Publish offline; a broker that is silent publishes the will instead."""
+        if self.broker_silent_seconds() > SILENT_SECONDS:
+            return
         try:
             async with asyncio.timeout(OFFLINE_SECONDS):
                 topic = self._topics.controller(self.service.id)

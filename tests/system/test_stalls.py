@@ -69,6 +69,7 @@ def is_failure_shown(site, client):
         and meter["state"] == "suspended"
         and site.metric('jackpot_store_failing{jackpot="main"}') == 1
         and site.metric('jackpot_oldest_waiting_seconds{jackpot="main"}') > 0
+        and site.metric('jackpot_alarm{code="store_failed",jackpot="main"}') == 1
     )
 
 

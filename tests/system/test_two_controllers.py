@@ -170,6 +170,22 @@ def test_a_rolling_restart_under_load_loses_no_answer(pair):
     assert_posted_once(first, "w1", "w2", "w3")
 
 
+def test_two_controllers_that_start_at_once_settle_at_once(pair):
+    first, second, client = pair
+    for site in (first, second):
+        assert site.stop() == 0
+    assert ownership(first)[0] == ""
+    epoch = ownership(first)[1]
+    for site in (first, second):
+        site.start(wait=False)
+    for site in (first, second):
+        site.wait_ready()
+    assert wager_until_accepted(client, 1, "w1")[0] == "accepted"
+    assert owns(first) != owns(second)
+    assert ownership(first)[1] == epoch + 1
+    assert_posted_once(first, "w1")
+
+
 def test_a_controller_gets_the_jackpot_that_it_prefers_and_keeps_it(new_site, mosquitto_port, postgres_url):
     first = new_site(mosquitto_port, database=postgres.new_postgres_database(postgres_url))
     second = first.twin()
