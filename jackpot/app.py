@@ -26,11 +26,11 @@ from jackpot.engine.controllers import ControllerReport, ControllerReporter, wit
 from jackpot.engine.jackpots import Jackpots
 from jackpot.engine.journal import Journal
 from jackpot.engine.mark_writer import MarkWriter
-from jackpot.engine.service import JackpotService
+from jackpot.engine.service import JackpotService, read_recent_wins
 from jackpot.engine.signing import JackpotSigner, SiteSigner
 from jackpot.engine.site_writer import SiteWriter
 from jackpot.identity import owner, software_digest, software_version
-from jackpot.jackpot_runner import BROKER_SECONDS, JackpotRunner, RunnerParts
+from jackpot.jackpot_runner import JackpotRunner, OpenedJackpot, RunnerParts, release_quietly
 from jackpot.notify.delivery import NoticeSender
 from jackpot.notify.low_reserve import notify_low_reserves
 from jackpot.notify.webhook import Webhook
@@ -68,6 +68,8 @@ WAL_CHECKPOINT_SECONDS: Final = 1.0
 SIGN_SECONDS: Final = 60.0
 FIRST_WAIT_SECONDS: Final = 0.5
 MAX_WAIT_SECONDS: Final = 10.0
+REACHED_SECONDS: Final = 2.0
+"""A broker that is pinged every second and was silent for longer is not reported as reached."""
 READ_SECONDS: Final = 15.0
 """How long one answer of the database to a query may take."""
 STOP_SECONDS: Final = 9.0
@@ -282,6 +284,7 @@ class Controller:
             new_service=self._new_service,
             new_adapter=self._new_adapter,
             until_reachable=self._until_reachable,
+            alarms=self.alarms,
         )
 
     async def _read_retained(self, name: str) -> RetainedState:
@@ -290,14 +293,20 @@ class Controller:
         linked = [table for table, jackpot in self._require_site_writer().site.tables.items() if jackpot == name]
         return await read_retained(self._address, self._topics, name, linked, probe)
 
-    def _new_service(
-        self, journal: Journal, checkpoint: Callable[[], object], retained: RetainedState
-    ) -> JackpotService:
+    def _new_service(self, opened: OpenedJackpot, retained: RetainedState) -> JackpotService:
+        journal, checkpoint = opened.journal, opened.checkpoint
         name, seq = journal.lease.chain, journal.lease.head.seq
         if retained.seq > seq:
             ahead = f"the broker has messages of event {retained.seq:,}, but the store ends at {seq:,}"
             self.alarms.raise_alarm(name, AlarmCode.BROKER_AHEAD, f"{ahead}: find out whether events are lost")
-        return JackpotService(journal, checkpoint, self._wake_notices, self.alarms, self._settings.stall_seconds)
+        return JackpotService(
+            journal,
+            checkpoint,
+            self._wake_notices,
+            self.alarms,
+            stall_seconds=self._settings.stall_seconds,
+            recent_wins=opened.recent_wins,
+        )
 
     def _new_adapter(self, service: JackpotService) -> JackpotAdapter:
         mark = self._mark_file.read().marks.get(service.id)
@@ -330,11 +339,9 @@ class Controller:
 
     def _has_broker(self) -> bool:
         """Return True if the broker can be reached from here."""
-        return self._broker.connected and self._broker.silent_seconds() < BROKER_SECONDS
+        return self._broker.connected and self._broker.silent_seconds() < REACHED_SECONDS
 
-    def _open_journal(
-        self, database: Database, name: str, retained: RetainedState, at: int | None
-    ) -> tuple[Journal, JackpotSigner]:
+    def _open_journal(self, database: Database, name: str, retained: RetainedState, at: int | None) -> OpenedJackpot:
         """Verify a jackpot against the marks and its snapshot, acquire it, and sign its head."""
         verifier = self._signer.verifier
         mark = open_mark(verifier, name, retained.mark) if retained.mark else None
@@ -353,15 +360,19 @@ class Controller:
             at=at,
             mark_epoch=known.epoch if known is not None else 0,
         )
-        if journal.lease.head.seq:
-            trail.require_new()  # what an earlier owner wrote until now
-        signer = JackpotSigner(journal, ChainSigner(database, name, self._signer, self._mark_file))
-        signer()
-        self._signers[name] = signer
-        head = journal.lease.head
-        is_sealed = has_seal(database, name)
-        self._mark_file.raise_to(Marks({name: ChainMark(head.epoch, head.seq, head.hash, is_sealed)}))
-        return journal, signer
+        try:
+            if journal.lease.head.seq:
+                trail.require_new()  # what an earlier owner wrote until now
+            signer = JackpotSigner(journal, ChainSigner(database, name, self._signer, self._mark_file))
+            signer()
+            head = journal.lease.head
+            is_sealed = has_seal(database, name)
+            self._mark_file.raise_to(Marks({name: ChainMark(head.epoch, head.seq, head.hash, is_sealed)}))
+            self._signers[name] = signer
+            return OpenedJackpot(journal, signer, read_recent_wins(journal))
+        except StoreError:
+            release_quietly(journal)  # another controller may be able to serve it
+            raise
 
     async def _until_reachable(self, act: Callable[[], T]) -> T:
         """Wait for a store that is down, full or locked; a SQLite file that cannot be opened is an error."""

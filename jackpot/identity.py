@@ -44,15 +44,23 @@ def _files(root: Path) -> Iterator[tuple[str, Path]]:
 
 
 def owner() -> str:
-    """Return the name under which this process owns what it writes: machine, process, and the machine's own mark."""
-    return f"{socket.gethostname()}:{os.getpid()}:{_machine()}"
+    """Return the name under which this process owns what it writes: machine, process, boot and namespace."""
+    return f"{socket.gethostname()}:{os.getpid()}:{_boot()}.{_namespace()}"
 
 
-def may_be_running(owned_by: str) -> bool:
-    """Return False only if the owner was a process on this machine that has ended."""
+def may_be_running(owned_by: str, *, on_this_machine: bool = False) -> bool:
+    """Return False only if the owner was a process on this machine that has ended.
+
+    With `on_this_machine`, the owner is known to be here, so that another boot of the same name has ended, too.
+    """
     host, _, rest = owned_by.partition(":")
     process, _, machine = rest.partition(":")
-    if host != socket.gethostname() or machine not in ("", _machine()) or not process.isdigit():
+    boot, _, namespace = machine.partition(".")
+    if host != socket.gethostname() or not process.isdigit():
+        return True
+    if machine and boot != _boot():
+        return not on_this_machine
+    if machine and namespace != _namespace():
         return True
     try:
         os.kill(int(process), 0)
@@ -64,10 +72,19 @@ def may_be_running(owned_by: str) -> bool:
 
 
 @cache
-def _machine() -> str:
-    """Return a mark of this boot and this process namespace: process numbers mean nothing outside of them."""
+def _boot() -> str:
+    """Return a mark of this boot: process numbers mean nothing outside of it."""
     try:
         boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
-        return sha256(f"{boot} {Path('/proc/self/ns/pid').stat().st_ino}".encode()).hexdigest()[:6]
+    except OSError:
+        return ""
+    return sha256(boot.encode()).hexdigest()[:6]
+
+
+@cache
+def _namespace() -> str:
+    """Return a mark of this process namespace, within which process numbers are counted."""
+    try:
+        return f"{Path('/proc/self/ns/pid').stat().st_ino & 0xFFFF:04x}"
     except OSError:
         return ""

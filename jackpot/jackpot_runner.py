@@ -14,11 +14,12 @@ from typing import Any, Final, NamedTuple
 
 import structlog
 
+from jackpot.engine.alarms import AlarmCode, Alarms
 from jackpot.engine.controllers import ANY, ControllerReport, Ownership, ask_for, live_controllers, ownerships
 from jackpot.engine.follower import JackpotFollower
 from jackpot.engine.jackpots import Jackpots
 from jackpot.engine.journal import Journal
-from jackpot.engine.service import LEASE_SECONDS, JackpotService
+from jackpot.engine.service import LEASE_SECONDS, JackpotService, RecentWins
 from jackpot.identity import may_be_running
 from jackpot.store.database import Database
 from jackpot.store.errors import StoreError, TakenOver
@@ -32,6 +33,9 @@ HOLD_OFF_SECONDS: Final = 5.0
 """A controller that has handed a jackpot over leaves it this long to the others."""
 BROKER_SECONDS: Final = 3.0
 """An owner without a sign of life of the broker for this long hands over to a controller that has it."""
+SECOND_LOOK_SECONDS: Final = 0.5
+RETAINED_SECONDS: Final = 3.0
+"""How long a standby waits for the broker when it takes over; then it goes on standing by."""
 ASK_SECONDS: Final = 10.0
 """A controller asks for a jackpot that it prefers once it has stood by for this long: it is steady."""
 
@@ -46,6 +50,14 @@ class FreeLease(NamedTuple):
     """True if the store may have failed for the earlier owner, and not only its own connection."""
 
 
+class OpenedJackpot(NamedTuple):
+    """A jackpot whose lease was acquired: its journal, its checkpoint, and its wins from before."""
+
+    journal: Journal
+    checkpoint: Callable[[], object]
+    recent_wins: RecentWins
+
+
 class RunnerParts(NamedTuple):
     """What a runner needs of its controller."""
 
@@ -54,12 +66,13 @@ class RunnerParts(NamedTuple):
     name_of_controller: str
     prefers: bool
     read_retained: Callable[[], Awaitable[RetainedState]]
-    open_journal: Callable[[RetainedState, int | None], tuple[Journal, Callable[[], object]]]
-    """Acquires the lease, at this epoch only if one is given, and returns the journal and its checkpoint."""
-    new_service: Callable[[Journal, Callable[[], object], RetainedState], JackpotService]
+    open_journal: Callable[[RetainedState, int | None], OpenedJackpot]
+    """Acquires the lease, at this epoch only if one is given; leaves no lease behind if it fails."""
+    new_service: Callable[[OpenedJackpot, RetainedState], JackpotService]
     new_adapter: Callable[[JackpotService], JackpotAdapter]
     until_reachable: Callable[[Callable[[], Any]], Coroutine[Any, Any, Any]]
     """Runs something in a thread, again and again while the store is not reachable."""
+    alarms: Alarms
 
 
 class JackpotRunner:
@@ -74,12 +87,19 @@ class JackpotRunner:
         self._not_before = 0.0
         self._failed_at: float | None = None
         self._stood_by = False
+        self._following: asyncio.Task[None] | None = None
 
     async def run(self) -> None:
         """Own the jackpot whenever it is free, until cancelled; raises what ended the right to write for good."""
+        try:
+            await self._run()
+        finally:
+            self._end_following()
+
+    async def _run(self) -> None:
         while True:
             claim = await self._stand_by()
-            adapter = await self._take_over(claim)
+            adapter = await self._try_to_take_over(claim)
             if adapter is None:
                 continue
             try:
@@ -101,34 +121,35 @@ class JackpotRunner:
             return FreeLease(None, store_failed=True)
         since = time.monotonic()
         free_since: float | None = None
-        following: asyncio.Task[None] | None = None
-        try:
-            while True:
-                found = await self._read()
-                if found is not None:
-                    owned, others = found
-                    free_since = (free_since or time.monotonic()) if self._is_free(owned) else None
-                    if free_since is not None and self._may_take(others, free_since):
-                        return FreeLease(owned.epoch, store_failed=self._store_failed_lately())
-                    await self._ask_if_preferred(owned, others, since)
-                if following is None:
-                    following = await self._follow()
-                await asyncio.sleep(POLL_SECONDS)
-        finally:
-            if following is not None:
-                following.cancel()
+        while True:
+            found = await self._read()
+            if found is not None:
+                owned, others = found
+                free_since = (free_since or time.monotonic()) if self._is_free(owned) else None
+                if free_since is not None and self._may_take(others, free_since):
+                    return FreeLease(owned.epoch, store_failed=self._store_failed_lately())
+                await self._ask_if_preferred(owned, others, since)
+            await self._follow()
+            await asyncio.sleep(POLL_SECONDS)
 
-    async def _follow(self) -> asyncio.Task[None] | None:
-        """Show the jackpot as it is stored, and go on showing it."""
+    async def _follow(self) -> None:
+        """Show the jackpot as it is stored, until this controller has acquired it."""
+        if self._following is not None:
+            return
         try:
             follower = await asyncio.to_thread(JackpotFollower.open, self._database, self.name)
         except StoreError:
-            return None
+            return
         self._stood_by = True
         self._parts.jackpots[self.name] = follower
         self.placed.set()
         log.info("jackpot followed", jackpot=self.name, owner=follower.owner)
-        return asyncio.create_task(follower.run(), name=f"follower-{self.name}")
+        self._following = asyncio.create_task(follower.run(), name=f"follower-{self.name}")
+
+    def _end_following(self) -> None:
+        if self._following is not None:
+            self._following.cancel()
+            self._following = None
 
     async def _read(self) -> tuple[Ownership, Collection[ControllerReport]] | None:
         """Read the owner and the other controllers; None while the store does not answer."""
@@ -185,39 +206,59 @@ class JackpotRunner:
 
     # Taking over and serving.
 
-    async def _take_over(self, claim: FreeLease) -> JackpotAdapter | None:
-        """Acquire the free lease; return None if another controller was faster."""
-        retained = await self._parts.read_retained()
-        began = time.monotonic()
+    async def _try_to_take_over(self, claim: FreeLease) -> JackpotAdapter | None:
+        """Take over; a standby that cannot goes on standing by, with an alarm, and a start that cannot ends."""
         try:
-            journal, checkpoint = await self._open(retained, claim.epoch)
-        except TakenOver as error:
-            log.info("not taken over", jackpot=self.name, reason=str(error))
+            adapter = await self._take_over(claim)
+        except (TakenOver, TimeoutError) as error:
+            log.info("not taken over", jackpot=self.name, reason=str(error) or "the broker does not answer")
             return None
-        head = journal.lease.head
+        except StoreError as error:
+            if not self._stood_by:
+                raise
+            sentence = f"this controller cannot take over: {error}"
+            self._parts.alarms.raise_alarm(self.name, AlarmCode.NOT_TAKEN_OVER, sentence)
+            await asyncio.sleep(HOLD_OFF_SECONDS)
+            return None
+        self._parts.alarms.end_alarm(self.name, AlarmCode.NOT_TAKEN_OVER)
+        return adapter
+
+    async def _take_over(self, claim: FreeLease) -> JackpotAdapter:
+        """Acquire the free lease, and begin to serve; a standby does not wait for a broker without end."""
+        async with asyncio.timeout(RETAINED_SECONDS if self._stood_by else None):
+            retained = await self._parts.read_retained()
+        began = time.monotonic()
+        opened = await self._open(retained, claim.epoch)
+        head = opened.journal.lease.head
         seconds = round(time.monotonic() - began, 3)
         log.info("jackpot acquired", jackpot=self.name, epoch=head.epoch, seq=head.seq, seconds=seconds)
-        service = self._parts.new_service(journal, checkpoint, retained)
+        self._end_following()
+        service = self._parts.new_service(opened, retained)
         self._parts.jackpots[self.name] = service
         self.placed.set()
         adapter = self._parts.new_adapter(service)
-        adapter.take_over(retained, store_failed=claim.store_failed)
+        try:
+            await adapter.take_over(retained, store_failed=claim.store_failed)
+        except BaseException:
+            await asyncio.to_thread(service.stop)
+            release_quietly(opened.journal)
+            raise
         return adapter
 
-    async def _open(self, retained: RetainedState, epoch: int | None) -> tuple[Journal, Callable[[], object]]:
+    async def _open(self, retained: RetainedState, epoch: int | None) -> OpenedJackpot:
         """Acquire the lease; where the controller stops meanwhile, release it again."""
         opening = asyncio.create_task(
             self._parts.until_reachable(lambda: self._parts.open_journal(retained, epoch)), name=f"open-{self.name}"
         )
         try:
-            journal, checkpoint = await asyncio.shield(opening)
+            opened: OpenedJackpot = await asyncio.shield(opening)
         except asyncio.CancelledError:
             await asyncio.wait({opening}, timeout=LEASE_SECONDS)
             if opening.done() and opening.exception() is None:
-                await asyncio.to_thread(_release, opening.result()[0])
+                await asyncio.to_thread(release_quietly, opening.result().journal)
             opening.cancel()
             raise
-        return journal, checkpoint
+        return opened
 
     async def _serve(self, adapter: JackpotAdapter) -> None:
         """Serve until the jackpot is lost or handed over."""
@@ -238,6 +279,10 @@ class JackpotRunner:
             wanted_by = service.take_wanted_by()
             if not wanted_by and adapter.broker_silent_seconds() < BROKER_SECONDS:
                 continue
+            if not wanted_by:
+                await asyncio.sleep(SECOND_LOOK_SECONDS)  # the others report every second whether they have the broker
+                if adapter.broker_silent_seconds() < BROKER_SECONDS:
+                    continue
             if await self._has_successor(wanted_by or ANY):
                 log.warning("handing over", jackpot=self.name, to=wanted_by or "a controller that has the broker")
                 adapter.leave()
@@ -263,7 +308,8 @@ class JackpotRunner:
             log.warning("request not withdrawn", jackpot=self.name, problem=str(error))
 
 
-def _release(journal: Journal) -> None:
+def release_quietly(journal: Journal) -> None:
+    """Release the lease of a journal that is not served; it lapses by itself if that fails."""
     try:
         journal.lease.release()
     except StoreError as error:

@@ -18,12 +18,14 @@ from jackpot.core.results import Decision, Refused
 from jackpot.core.site.commands import KEYHOLDER, RecordRestore, SiteCommand
 from jackpot.engine.journal import Journal
 from jackpot.engine.lease import Lease
+from jackpot.engine.service import LEASE_SECONDS
 from jackpot.engine.site_journal import SiteJournal
 from jackpot.identity import may_be_running, owner
 from jackpot.settings import Settings, SettingsError
 from jackpot.store import tables
 from jackpot.store.checkpoints import write_checkpoint
 from jackpot.store.database import Database
+from jackpot.store.database_clock import clock_ms
 from jackpot.store.errors import StoreError
 from jackpot.store.hash_chain import SITE
 from jackpot.store.lease_seals import seal_lease
@@ -163,9 +165,18 @@ class SiteContext(NamedTuple):
 
     def _require_unowned(self, chain: str) -> None:
         """Refuse if a running controller owns the chain: a command must not displace it."""
+        c, leases = tables.chains.c, tables.leases.c
+        query = select(c.owner, leases.renewed_ms).join_from(
+            tables.chains, tables.leases, leases.chain == c.chain, isouter=True
+        )
         with self.database.reader() as connection:
-            owned_by = connection.execute(select(tables.chains.c.owner).where(tables.chains.c.chain == chain)).scalar()
-        if owned_by and may_be_running(owned_by):
+            row = connection.execute(query.where(c.chain == chain)).one_or_none()
+            at_ms = clock_ms(connection)
+        if row is None or not row.owner:
+            return
+        is_on_file, owned_by = self.database.is_sqlite, row.owner
+        has_lapsed = not is_on_file and at_ms - (row.renewed_ms or 0) > LEASE_SECONDS * 1_000
+        if not has_lapsed and may_be_running(owned_by, on_this_machine=is_on_file):
             raise StoreError(f"the controller {owned_by} owns {chain}: stop it first, or use its console")
 
     def jackpot(self, name: str | None) -> str:

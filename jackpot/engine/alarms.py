@@ -18,6 +18,8 @@ class AlarmCode(StrEnum):
     """Every kind of alarm."""
 
     STORE_FAILED = "store_failed"
+    NOT_SIGNED = "not_signed"
+    NOT_TAKEN_OVER = "not_taken_over"
     FOREIGN_MESSAGE = "foreign_message"
     CLIENT_ID_TAKEN = "client_id_taken"
     EPOCH_REFUSED = "epoch_refused"

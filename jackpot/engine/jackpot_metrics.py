@@ -14,7 +14,7 @@ from jackpot.core.state import Phase
 from jackpot.engine.committed_state import CommittedState
 from jackpot.engine.equipment import EquipmentMonitor
 
-PARTS: Final = ("store", "command")
+PARTS: Final = ("store", "command", "sign")
 """Where failures are counted."""
 
 _OF_THE_OWNER: Final = (

@@ -60,13 +60,15 @@ class JackpotService:
     owned: Final = True
     has_owner: Final = True
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - the parts of a running jackpot
         self,
         journal: Journal,
         checkpoint: Callable[[], object],
         wake_notices: Callable[[], None] = lambda: None,
         alarms: Alarms | None = None,
+        *,
         stall_seconds: float = STALL_SECONDS,
+        recent_wins: RecentWins | None = None,
     ) -> None:
         self._loop = asyncio.get_running_loop()
         self._journal = journal
@@ -86,7 +88,9 @@ class JackpotService:
         self._writer = Writer(journal, checkpoint, self._hooks())
         self.equipment = EquipmentMonitor(self.committed, self._writer.enqueue)
         self._metrics = JackpotMetrics(self.committed, self.equipment, self._writer)
-        self.recent_wins = self._read_recent_wins()
+        self.recent_wins = recent_wins if recent_wins is not None else read_recent_wins(journal)
+        for row in self.recent_wins.pending:
+            self._metrics.set_pending_since(row["table_id"], row["round"], row["at"])
         self._metrics.measure()
 
     # Commands in.
@@ -114,6 +118,7 @@ class JackpotService:
             ended=partial(self._in_loop, self.end),
             compute=self._compute_in_loop,
             wanted=partial(self._in_loop, self._wanted),
+            unsigned=partial(self._in_loop, self._unsigned),
         )
 
     def _in_loop(self, act: Callable[[T], None], value: T) -> None:
@@ -199,12 +204,26 @@ class JackpotService:
         elif unrenewed > self._stall_seconds + RENEW_SECONDS:
             self._writer.report_failure(Unreachable(f"the lease could not be renewed for {unrenewed:.1f} s"))
 
+    @property
+    def has_rivals(self) -> bool:
+        """True if other controllers may stand by for the jackpot."""
+        return not self._journal.lease.database.is_sqlite
+
     def may_publish(self) -> bool:
         """Return False while another controller may have taken over, unless the failure itself is to be published."""
         return self.committed.store_failed or time.monotonic() - self._writer.renewed_at < LEASE_SECONDS
 
     def _wanted(self, controller: str) -> None:
         self._wanted_by = controller
+
+    def _unsigned(self, error: StoreError | None) -> None:
+        """Raise an alarm while the head is refused by the signer, and end it once it is signed."""
+        if error is None:
+            self.alarms.end_alarm(self.id, AlarmCode.NOT_SIGNED)
+            return
+        metrics.ERRORS.labels(self.id, "sign").inc()
+        sentence = f"the trail is not signed: {error}: run jackpot audit verify"
+        self.alarms.raise_alarm(self.id, AlarmCode.NOT_SIGNED, sentence)
 
     def take_wanted_by(self) -> str:
         """Return the name of the controller that has asked for a hand-over since the last call, "" if none."""
@@ -243,17 +262,6 @@ class JackpotService:
         self.committed.notify_status()
 
     # What the store knows from before.
-
-    def _read_recent_wins(self) -> RecentWins:
-        """Read pending wins and those that may not have been published."""
-        with self._journal.lease.database.reader() as connection:
-            pending = [row for row in queries.pending_wins(connection) if row["chain"] == self.id]
-            last = queries.last_event_time(connection, self.id) or now()
-            since = max(earlier(last, RECENT_SECONDS), in_seconds(-STALE_SECONDS))
-            changed = queries.changed_wins(connection, self.id, since)
-        for row in pending:
-            self._metrics.set_pending_since(row["table_id"], row["round"], row["at"])
-        return RecentWins(pending, [row for row in changed if row not in pending])
 
     def record_store_failures(self, failed_at: dict[str, int]) -> None:
         """Record that the store failed to the end of an earlier controller, by table and seq of its retained state.
@@ -307,3 +315,14 @@ def _is_unwritten(answer: Answer) -> bool:
 def _store_malfunctions(jackpot: Jackpot) -> list[ReportMalfunction]:
     """Return what is written first when the store is back: it failed, at every table."""
     return malfunctions_at_every_table(jackpot, "store", "the store did not answer", "store")
+
+
+def read_recent_wins(journal: Journal) -> RecentWins:
+    """Read pending wins and those that may not have been published."""
+    name = journal.lease.chain
+    with journal.lease.database.reader() as connection:
+        pending = [row for row in queries.pending_wins(connection) if row["chain"] == name]
+        last = queries.last_event_time(connection, name) or now()
+        since = max(earlier(last, RECENT_SECONDS), in_seconds(-STALE_SECONDS))
+        changed = queries.changed_wins(connection, name, since)
+    return RecentWins(pending, [row for row in changed if row not in pending])

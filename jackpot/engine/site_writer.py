@@ -13,8 +13,10 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from threading import Lock
 from typing import Final
 
+import structlog
 from sqlalchemy import select
 
+from jackpot import metrics
 from jackpot.core.site.commands import IdentifiedSite, SiteCommand
 from jackpot.core.site.decide import SiteDecision
 from jackpot.core.site.state import Site
@@ -23,7 +25,7 @@ from jackpot.engine.site_journal import SiteJournal
 from jackpot.engine.writer import TooBusyError
 from jackpot.store import tables
 from jackpot.store.database import Database
-from jackpot.store.errors import StoreError, TakenOver
+from jackpot.store.errors import StoreError, TakenOver, Unreachable
 from jackpot.store.hash_chain import SITE
 from jackpot.store.marks import ChainMark
 from jackpot.store.state_tables import read_site
@@ -32,6 +34,8 @@ MAX_WAITING: Final = 100
 MAX_ATTEMPTS: Final = 8
 FIRST_WAIT_SECONDS: Final = 0.005
 """The longest wait after the first lost attempt; it doubles with each, so that two writers do not block each other."""
+
+log = structlog.get_logger()
 
 
 class SiteWriter:
@@ -143,6 +147,9 @@ class SiteWriter:
         """Sign the head; one that cannot be signed now is signed with the next command, or at the stop."""
         try:
             self._checkpoint()
-        except StoreError:
+        except StoreError as error:
+            if not isinstance(error, Unreachable):
+                log.warning("the site's trail is not signed", problem=str(error))
+                metrics.ERRORS.labels(SITE, "sign").inc()
             return
         self._unsigned = False

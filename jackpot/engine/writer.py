@@ -23,7 +23,7 @@ from jackpot.core.results import Decision, Refused
 from jackpot.core.state import Jackpot
 from jackpot.engine.journal import DecidedBatch, IdNotLookedUpError, Journal, Outcome, StagedBatch
 from jackpot.engine.lease import Head
-from jackpot.store.errors import Fenced, Rejected, StoreError
+from jackpot.store.errors import Fenced, Rejected, StoreError, TakenOver, Unreachable
 
 MAX_WAITING: Final = 10_000
 MAX_BATCH: Final = 500
@@ -51,6 +51,8 @@ class Request(NamedTuple):
 
     command: Command | Identified
     reply: Reply
+    since: float = 0.0
+    """When it began to wait, by the monotonic clock."""
 
 
 Action = Callable[[], None]
@@ -79,7 +81,8 @@ class Hooks(NamedTuple):
     `deliver` takes a durable batch; `failed` takes the error of a store that does not answer; `recovery` returns the
     commands to write first when it answers again; `ended` takes the error that ended the writer, such as a takeover;
     `compute` runs the decide and stage phases of a big batch, on the thread of its choice, and returns the result;
-    `wanted` takes the name of a controller that asks for a hand-over.
+    `wanted` takes the name of a controller that asks for a hand-over; `unsigned` takes the reason why the head is not
+    signed, or None once it is.
     """
 
     deliver: Callable[[CommittedBatch], None] = deliver_here
@@ -88,6 +91,7 @@ class Hooks(NamedTuple):
     ended: Callable[[StoreError], None] = lambda _error: None
     compute: Callable[[Callable[[], StagedBatch]], StagedBatch] = lambda work: work()
     wanted: Callable[[str], None] = lambda _controller: None
+    unsigned: Callable[[StoreError | None], None] = lambda _error: None
 
 
 class Writer:
@@ -127,12 +131,12 @@ class Writer:
         """Carry out a command; `reply` is called with the outcome once it is durable."""
         if self._ended is not None:
             raise self._ended
-        waiting = self._queue.qsize()
+        at, waiting = time.monotonic(), self._queue.qsize()
         if waiting >= MAX_WAITING:
             raise TooBusyError(f"{MAX_WAITING} commands wait for the jackpot {self.journal.lease.chain} already")
         if not waiting:
-            self._waiting_since = time.monotonic()
-        self._queue.put(Request(command, reply))
+            self._waiting_since = at
+        self._queue.put(Request(command, reply, at))
 
     def report_failure(self, error: StoreError) -> None:
         """Report, from another thread, that the store does not answer; the recovery is recorded as after an error."""
@@ -163,6 +167,8 @@ class Writer:
     def _run(self) -> None:
         try:
             self._work()
+            self._ended = TakenOver(f"the controller has stopped serving {self.journal.lease.chain}")
+            self._refuse_waiting(self._ended)
         except StoreError as error:
             self._end(error)
         except Exception as error:  # noqa: BLE001 - a thread that dies silently would leave a floor without answers
@@ -194,16 +200,16 @@ class Writer:
             item = self._queue.get(timeout=RENEW_SECONDS)
         except Empty:
             return requests, None, False
-        self._in_hand_since = self._waiting_since
         while True:
             if item is None:
-                self._in_hand_since = self._in_hand_since if requests else None
                 return requests, None, True
             if not isinstance(item, Request):
-                self._in_hand_since = self._in_hand_since if requests else None
                 return requests, item, False
+            if not requests:
+                self._in_hand_since = item.since
             requests.append(item)
             if len(requests) >= MAX_BATCH:
+                self._waiting_since = item.since  # those that are left began to wait later
                 return requests, None, False
             try:
                 item = self._queue.get_nowait()
@@ -295,6 +301,10 @@ class Writer:
         """Write what the service wants on record after a failure; without one, do nothing."""
         if not self._failed:
             return
+        landed = self.journal.resolve_unconfirmed()
+        if landed is not None:
+            self._deliver_recovery(landed)
+            return
         before = self.journal.lease.head.seq
         commands = list(self._hooks.recovery(self.journal.jackpot))
         outcomes = self.journal.execute(commands)
@@ -337,8 +347,11 @@ class Writer:
             self._checkpoint()
         except Fenced:
             raise
-        except StoreError:
-            return  # it is written later, with what comes until then
+        except StoreError as error:
+            if not isinstance(error, Unreachable):
+                self._hooks.unsigned(error)  # an unreachable store is signed later, with what comes until then
+            return
+        self._hooks.unsigned(None)
         self._signed_seq = seq
 
     def _end(self, error: StoreError) -> None:

@@ -15,7 +15,7 @@ from sqlalchemy import Connection, Row, func, insert, select, update
 
 from jackpot.store import tables
 from jackpot.store.database import Database
-from jackpot.store.errors import Fenced, StoreError
+from jackpot.store.errors import StoreError, TakenOver
 from jackpot.store.event_rows import ordered_rows, rows_of_chain
 from jackpot.store.hash_chain import GENESIS, event_hash
 from jackpot.store.marks import ChainMark, MarkFile, Marks, SignedHead
@@ -106,7 +106,7 @@ class ChainSigner:
             if row is None or not row.seq:
                 return None
             if head is not None and head.epoch not in (ANY_EPOCH, row.epoch):
-                raise Fenced(f"the chain {self._chain} is no longer written at epoch {head.epoch}: another took over")
+                raise TakenOver(f"another controller has taken over {self._chain}: epoch {head.epoch} has ended")
             before = last_checkpoint(connection, self._chain)
             to_sign = head or ChainMark(row.epoch, row.seq, bytes(row.head))
             self._require_extended(connection, known, to_sign, is_vouched_for=head is not None)

@@ -99,7 +99,9 @@ class Database:
             event.listen(
                 engine,
                 "connect",
-                lambda connection, _: prepare_session(connection, lock_ms=lock_ms, statement_ms=statement_ms),
+                lambda connection, _: prepare_session(
+                    connection, lock_ms=lock_ms, statement_ms=statement_ms, idle_ms=int(seconds * 1_000)
+                ),
             )
         return engine
 

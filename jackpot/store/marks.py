@@ -7,6 +7,7 @@ processes share it: each takes a lock, reads, merges and writes; nothing is lowe
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import json
 import os
@@ -16,7 +17,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from jackpot.store.errors import StoreError
+from jackpot.store.errors import StoreError, Unreachable
 from jackpot.store.hash_chain import canonical
 
 SUFFIX: Final = ".marks"
@@ -24,6 +25,8 @@ FORMAT: Final = 1
 LOCK_SECONDS: Final = 5.0
 """The time to wait for another process that writes the file."""
 RETRY_SECONDS: Final = 0.01
+_MAY_PASS: Final = (errno.ENOSPC, errno.EDQUOT, errno.EIO)
+"""Errors of a disk that is full or failing: the write is tried again."""
 _MODE: Final = 0o600
 
 
@@ -122,7 +125,7 @@ class MarkFile:
                 fcntl.flock(key, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
                 if time.monotonic() > until:
-                    raise StoreError(
+                    raise Unreachable(
                         f"{self.path}: another process has kept it locked for {LOCK_SECONDS:.0f} s"
                     ) from None
                 time.sleep(RETRY_SECONDS)
@@ -145,7 +148,8 @@ class MarkFile:
             finally:
                 os.close(folder)
         except OSError as error:
-            raise StoreError(
+            kind = Unreachable if error.errno in _MAY_PASS else StoreError
+            raise kind(
                 f"{self.path} cannot be written: {error.strerror}: let the controller write beside its key"
             ) from None
 

@@ -62,15 +62,22 @@ def unanswered(seconds: float) -> psycopg.OperationalError:
     return psycopg.OperationalError(f"the server did not answer within {seconds:g} s")
 
 
-def prepare_session(connection: psycopg.Connection[Any], *, lock_ms: int, statement_ms: int) -> None:
+def prepare_session(connection: psycopg.Connection[Any], *, lock_ms: int, statement_ms: int, idle_ms: int) -> None:
     """Set durable commits, also where the server's default is off, and the limits that the server keeps."""
     connection.execute(
         "SELECT set_config('synchronous_commit', 'on', false)"
         " WHERE current_setting('synchronous_commit') IN ('off', 'local')"
     )
     connection.execute(
-        "SELECT set_config('lock_timeout', %s, false), set_config('statement_timeout', %s, false)",
-        (str(lock_ms), str(statement_ms)),
+        "SELECT set_config('lock_timeout', %s, false), set_config('statement_timeout', %s, false),"
+        " set_config('idle_in_transaction_session_timeout', %s, false)",
+        (str(lock_ms), str(statement_ms), str(idle_ms)),
+    )
+    # A controller that is stopped or cut off must not keep its row locks: the server notices that, too.
+    connection.execute(
+        "SELECT set_config(name, value, false) FROM (VALUES"
+        " ('tcp_keepalives_idle', '1'), ('tcp_keepalives_interval', '1'), ('tcp_keepalives_count', '3')"
+        ") AS keepalive (name, value)"
     )
     connection.commit()
 

@@ -20,6 +20,7 @@ from jackpot.engine.controllers import ControllerReporter
 from jackpot.engine.jackpots import JackpotSource
 from jackpot.engine.site_writer import SiteWriter
 from jackpot.store.database import Database
+from jackpot.store.errors import TakenOver
 from jackpot.store.pool_history import PoolHistory
 from jackpot.web.problems import Problem
 from jackpot.web.verification import VerificationService
@@ -122,7 +123,11 @@ class WebServices:
         """Execute a command of a jackpot; return its answer once durable, or raise its refusal."""
         if service.committed.store_failed:
             raise Problem(503, "store", "the store does not answer: try again", wait_seconds=1)
-        return dict((await _result(service.submit(command))).answer)
+        try:
+            submitted = service.submit(command)
+        except TakenOver:
+            raise OwnedElsewhere(service.id) from None  # it was handed over at this moment
+        return dict((await _result(submitted)).answer)
 
     async def execute_site(self, command: SiteCommand | IdentifiedSite) -> SiteDecision:
         """Execute a command of the site; return its decision once durable, or raise its refusal."""

@@ -65,7 +65,8 @@ class JackpotAdapter:
         self.watch = TopicWatch(address, topics, service, self.publisher, mark_epoch=mark_epoch)
         self._session = self._new_session(address)
         mark_topic = topics.mark(service.id)
-        self._marks = MarkPublisher(mark_topic, lambda: self._committed.mark, sign_mark, self._session.publish)
+        publish = partial(self._publish_while_owner, self._session)
+        self._marks = MarkPublisher(mark_topic, lambda: self._committed.mark, sign_mark, publish)
         self._load_wins()
         self._committed.subscribe(self)
         metrics.CERTIFICATE.labels(service.id).set(0)
@@ -103,7 +104,7 @@ class JackpotAdapter:
             self.publisher.load_wins(table, wins)
         self.publisher.queue_wins([win_of_row(self.service.id, row) for row in recent.changed])
 
-    def take_over(self, retained: RetainedState, *, store_failed: bool = True) -> None:
+    async def take_over(self, retained: RetainedState, *, store_failed: bool = True) -> None:
         """Take over what an earlier controller left with the broker.
 
         A store that failed only for that controller suspends no table here.
@@ -111,7 +112,7 @@ class JackpotAdapter:
         self.publisher.load_lamps(retained.lamps)
         self.watch.refuse_epoch(retained.epoch)
         if store_failed:
-            self.service.record_store_failures(dict(retained.failed))
+            await asyncio.to_thread(self.service.record_store_failures, dict(retained.failed))
 
     def leave(self) -> None:
         """Hand the jackpot over: finish what is in hand, publish offline, release the lease."""
@@ -140,7 +141,8 @@ class JackpotAdapter:
     async def _require_lease(self) -> None:
         """Do not connect, which would displace its session, where another controller owns the jackpot.
 
-        A store that does not answer is tried for a while; then connect all the same, to publish that it fails.
+        A store that does not answer is tried for a while; then connect all the same, to publish that it fails. Where
+        other controllers may have taken over, the will has to say it.
         """
         until = time.monotonic() + (LEASE_SECONDS if self.service.listening.is_set() else 0)
         while True:
@@ -151,7 +153,7 @@ class JackpotAdapter:
                 await asyncio.Event().wait()
             except StoreError as error:
                 log.warning("lease not read", jackpot=self.service.id, problem=str(error))
-                if time.monotonic() < until:
+                if self.service.has_rivals or time.monotonic() < until:
                     await asyncio.sleep(RETRY_SECONDS)
                     continue
             return
