@@ -86,16 +86,17 @@ def test_notices_are_read_oldest_first_page_by_page_and_removed_one_by_one(datab
     monkeypatch.setattr(outbox, "PAGE_SIZE", 2)
     journal = opened(database, NoticeTarget("casino"))
     outbox.remove(database, everything(database)[0].id)
-    for second, table in [(5, "t2"), (3, "t1"), (4, "t3")]:
+    for second, table in [(4, "t2"), (4, "t1"), (5, "t3")]:
         journal.execute([malfunction(table, second)])
+    outbox.put(database, "casino", "main", 99, Notice(NoticeType.TRAIL_WRONG, AT.format(3), {}))
     for table in TABLES:
         journal.execute(
             [ResumeTable(AT.format(6), MANAGER, table), malfunction(table, 6), OpenRound(AT.format(7), DEALER, "t1")]
         )
     found = everything(database)
-    assert [notice.at for notice in found] == [AT.format(second) for second in (3, 4, 5, 6, 6, 6)]
-    assert len({notice.id for notice in found}) == 6
-    assert outbox.depth(database) == (6, AT.format(3))
+    assert [notice.at for notice in found] == [AT.format(second) for second in (3, 4, 4, 5, 6, 6, 6)]
+    assert len({notice.id for notice in found}) == 7
+    assert outbox.depth(database) == (7, AT.format(3))
     outbox.remove(database, found[0].id)
     assert everything(database) == found[1:]
 
