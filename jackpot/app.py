@@ -36,7 +36,7 @@ from jackpot.notify.low_reserve import notify_low_reserves
 from jackpot.notify.webhook import Webhook
 from jackpot.settings import Settings, listen_address
 from jackpot.store import outbox, queries
-from jackpot.store.checkpoints import ChainSigner
+from jackpot.store.checkpoints import ChainSigner, adopt_signed
 from jackpot.store.database import Database, Limits, may_pass
 from jackpot.store.durability import require_durable
 from jackpot.store.errors import StoreError, Unreachable
@@ -66,6 +66,7 @@ from jackpot.wire.topics import Topics
 
 WAL_CHECKPOINT_SECONDS: Final = 1.0
 SIGN_SECONDS: Final = 60.0
+ADOPT_SECONDS: Final = 5.0
 FIRST_WAIT_SECONDS: Final = 0.5
 MAX_WAIT_SECONDS: Final = 10.0
 REACHED_SECONDS: Final = 2.0
@@ -119,6 +120,7 @@ class Controller:
                     group.create_task(self._broker.run(), name="broker-probe")
                     group.create_task(self._mark_writer.run(), name="marks")
                     group.create_task(self._sign_site(), name="sign-site")
+                    group.create_task(self._adopt_marks(database), name="adopt-marks")
                     for name in names:
                         runner = JackpotRunner(name, self._runner_parts(name))
                         group.create_task(runner.run(), name=f"jackpot-{name}")
@@ -255,6 +257,16 @@ class Controller:
         while True:
             await asyncio.sleep(SIGN_SECONDS)
             self._require_site_writer().sign_waiting()
+
+    async def _adopt_marks(self, database: Database) -> None:
+        """Keep marks of what other controllers have signed, for the day when this one takes over."""
+        while not database.is_sqlite:
+            await asyncio.sleep(ADOPT_SECONDS)
+            for chain in (SITE, *(name for name, source in self.jackpots.items() if not source.owned)):
+                try:
+                    await asyncio.to_thread(adopt_signed, database, chain, self._signer.verifier, self._mark_file)
+                except StoreError as error:
+                    log.warning("marks not adopted", chain=chain, problem=str(error))
 
     def _committed_marks(self) -> dict[str, ChainMark]:
         """Return the last durable event of each chain that this process writes."""

@@ -1,11 +1,16 @@
 """The software's identity: the digest covers every file that the controller consists of, and nothing else."""
 
+import os
 import shutil
+import socket
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
 import pytest
 
+from jackpot import identity
 from jackpot.cli import run
 from jackpot.identity import PACKAGES, software_digest, software_version
 
@@ -76,3 +81,23 @@ def test_the_command_line_shows_the_version(arguments, capsys):
     assert run(arguments) == 0
     assert capsys.readouterr().out == f"jackpot-controller {software_version()}\n"
     assert software_version() == tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
+
+
+def test_an_owner_on_this_machine_is_known_to_have_ended(monkeypatch):
+    own = identity.owner()
+    host, process, machine = own.split(":")
+    assert (host, process) == (socket.gethostname(), str(os.getpid()))
+    assert identity.may_be_running(own)
+    ended = subprocess.Popen([sys.executable, "-c", ""])
+    ended.wait()
+    assert not identity.may_be_running(f"{host}:{ended.pid}:{machine}")
+    assert identity.may_be_running(f"elsewhere:{ended.pid}:{machine}")
+    monkeypatch.setattr(identity, "_namespace", lambda: "0000")
+    assert identity.may_be_running(f"{host}:{ended.pid}:{machine}"), "process numbers of another namespace say nothing"
+
+
+def test_an_owner_of_an_earlier_boot_has_ended_where_the_store_is_on_this_machine(monkeypatch):
+    own = identity.owner()
+    monkeypatch.setattr(identity, "_boot", lambda: "another")
+    assert identity.may_be_running(own)
+    assert not identity.may_be_running(own, on_this_machine=True)

@@ -173,6 +173,27 @@ def write_checkpoint(database: Database, chain: str, signer: Signer, marks: Mark
     return ChainSigner(database, chain, signer, marks).sign()
 
 
+def adopt_signed(database: Database, chain: str, verifier: Verifier, marks: MarkFile) -> None:
+    """Raise the marks to the last checkpoint of a chain, which another controller has signed with the same key.
+
+    A standby on another machine then notices a loss by itself, whatever the broker has kept.
+    """
+    with database.reader() as connection:
+        epoch = connection.execute(select(tables.chains.c.epoch).where(tables.chains.c.chain == chain)).scalar()
+        last = last_checkpoint(connection, chain)
+    if epoch is None or last is None:
+        return
+    try:
+        covered = verifier.open(str(last.note))
+        link = link_of(covered)
+    except NoteError:
+        return  # the verification reports it
+    if link is None or (covered.origin, covered.seq) != (origin_of(verifier.name, chain), last.seq):
+        return
+    signed = SignedHead(epoch, covered.seq, covered.hash, link.number, note_hash(str(last.note)))
+    marks.raise_to(Marks({chain: ChainMark(epoch, covered.seq, covered.hash)}, {chain: signed}))
+
+
 def require_signed(
     connection: Connection, chain: str, verifier: Verifier, known: SignedHead | None
 ) -> Checkpoint | None:

@@ -14,7 +14,7 @@ from jackpot.engine.writer import Hooks, TooBusyError, Writer
 from jackpot.store import tables
 from jackpot.store.checkpoints import write_checkpoint
 from jackpot.store.database import Database
-from jackpot.store.errors import StoreError, Unreachable
+from jackpot.store.errors import StoreError, TakenOver, Unreachable
 from jackpot.store.schema import migrate
 from jackpot.store.signed_notes import Signer
 from jackpot.store.trail_verification import verify
@@ -190,3 +190,44 @@ def test_a_stop_does_not_wait_for_a_failing_store(database, journal, wagers, mon
     with pytest.raises(Unreachable):
         answer.result(timeout=0)
     assert count(database, tables.wagers) == 0
+
+
+# What the service learns from the writer.
+
+
+def test_the_oldest_wait_is_that_of_the_oldest_command_however_long_the_writer_is_busy(journal, wagers, monkeypatch):
+    """Collected by hand, at known times: a writer that is always busy is not one that makes no progress."""
+    monkeypatch.setattr(writer.threading.Thread, "start", lambda _thread: None)
+    monkeypatch.setattr(writer, "MAX_BATCH", 2)
+    clock = iter(range(1_000))
+    monkeypatch.setattr(writer.time, "monotonic", lambda: float(next(clock)))
+    working = Writer(journal, lambda: None)
+    for wager in wagers[:5]:
+        working.enqueue(wager, writer.ignore_reply)
+    waits = []
+    for _ in range(3):
+        requests, _, _ = working._collect()
+        now = writer.time.monotonic()
+        waits.append(working.oldest_wait_seconds() - (now + 1 - requests[0].since))
+        working._in_hand_since = None
+    assert waits == [0, 0, 0]
+    assert working.oldest_wait_seconds() == 0
+
+
+def test_a_writer_that_has_stopped_refuses_commands_instead_of_leaving_them_unanswered(journal, wagers):
+    working = Writer(journal, lambda: None)
+    assert working.stop()
+    with pytest.raises(TakenOver, match="has stopped serving main"):
+        working.submit(wagers[0])
+
+
+@pytest.mark.parametrize(("error", "reported"), [(StoreError("changed"), True), (Unreachable("away"), False)])
+def test_a_refusal_to_sign_is_reported_and_an_unreachable_store_is_tried_again(journal, error, reported):
+    found = []
+
+    def refuse():
+        raise error
+
+    working = Writer(journal, refuse, Hooks(unsigned=found.append))
+    working.stop()
+    assert found == ([error] if reported else [])
