@@ -308,14 +308,15 @@ def test_an_approved_configuration_is_published_in_the_state_of_every_table(floo
     assert client.last("tables/t1/state")["wager_cents"] == 200  # its round keeps the configuration it was opened with
 
 
-def test_an_invalid_epoch_at_the_broker_is_overwritten(floor):
+def test_an_epoch_that_no_controller_can_have_had_is_overwritten(floor):
     site, client = floor
     epoch = client.wait("jackpots/main/controller", lambda c: c["state"] == "online")["epoch"]
     client.publish("jackpots/main/controller", {"state": "online", "epoch": 2**70}, retain=True)
     client.wait("jackpots/main/controller", lambda c: c["epoch"] == 2**70)
     client.wait("jackpots/main/controller", lambda c: c == {"state": "online", "epoch": epoch})
     client.publish("jackpots/main/controller", {"state": "online", "epoch": 2**53 - 1}, retain=True)
-    client.wait("jackpots/main/controller", lambda c: c == {"state": "online", "epoch": 2**53})
+    client.wait("jackpots/main/controller", lambda c: c["epoch"] == 2**53 - 1)
+    client.wait("jackpots/main/controller", lambda c: c == {"state": "online", "epoch": epoch})
     assert client.command("t1", "c1", "open_round")["ok"]
     assert client.wager("t1", 1, "w1", 1)["lit"]
     assert site.stop() == 0
