@@ -28,8 +28,10 @@ class Expired(Refused):
 
 
 def new_token() -> str:
-    """Return a new random token."""
-    return secrets.token_urlsafe(32)
+    """Return a new random token; none begins with a hyphen, which a command line would take for an option."""
+    while (token := secrets.token_urlsafe(32)).startswith("-"):
+        pass
+    return token
 
 
 def token_hash(token: str) -> str:
