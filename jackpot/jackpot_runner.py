@@ -170,7 +170,7 @@ class JackpotRunner:
         return owned, others.values()
 
     def _is_free(self, owned: Ownership) -> bool:
-        """Return True if nobody owns the jackpot: released, not renewed in time, or its process has ended."""
+        """Return True if no controller owns the jackpot: released, not renewed in time, or its process has ended."""
         if not owned.owner or owned.owner == self._parts.name_of_controller:
             return True
         if owned.renewed_seconds_ago is None or owned.renewed_seconds_ago > LEASE_SECONDS:

@@ -63,7 +63,7 @@ CERTIFICATE = Gauge(
     ["jackpot"],
 )
 
-# Conditions that somebody must look into; the site's own chain has the name site.
+# Conditions that need attention; the site's own chain has the name site.
 ALARM = Gauge("jackpot_alarm", "1 while an alarm is raised", ["jackpot", "code"])
 
 # The clock.

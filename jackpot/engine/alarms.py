@@ -1,4 +1,4 @@
-"""Alarms of one controller: conditions that somebody must look into, from the moment they are seen until they end."""
+"""Alarms of one controller: conditions that need attention, from the moment they are seen until they end."""
 
 from __future__ import annotations
 

@@ -176,7 +176,7 @@ def write_checkpoint(database: Database, chain: str, signer: Signer, marks: Mark
 def adopt_signed(database: Database, chain: str, verifier: Verifier, marks: MarkFile) -> None:
     """Raise the marks to the last checkpoint of a chain, which another controller has signed with the same key.
 
-    A standby on another machine then notices a loss by itself, whatever the broker has kept.
+    A standby on another machine then notices a loss by itself, also if the broker has kept nothing.
     """
     with database.reader() as connection:
         epoch = connection.execute(select(tables.chains.c.epoch).where(tables.chains.c.chain == chain)).scalar()

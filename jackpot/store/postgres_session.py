@@ -1,6 +1,6 @@
 """Sessions with a PostgreSQL server: every wait has a limit that this process keeps by itself.
 
-A server may stop to answer without closing the connection: a stopped process, a lost network, a lock. The server's own
+A server may stop answering without closing the connection: a stopped process, a lost network, a lock. The server's own
 timeouts do not help then, and `statement_timeout` must stay 0 for the writer: a commit that is cancelled while it waits
 for its standby becomes visible without being replicated. So each wait for the server ends here, and the session is
 given up. Before the writer uses a new session, the old one is known to have ended on the server (`end_abandoned`).

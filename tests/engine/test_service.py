@@ -155,3 +155,28 @@ def test_a_failure_of_the_store_that_an_earlier_controller_left_is_recorded_unle
         assert [(event.type, event.table) for _, event in recorder.events] == [("table_suspended", "t2")]
 
     run(journal, scene)
+
+
+def test_a_writer_that_is_stuck_in_a_call_with_work_waiting_is_a_store_failure_until_it_goes_on(journal):
+    """A call that gives no error, such as a write to a disk that does not return, is seen from outside only."""
+    released = threading.Event()
+
+    async def scene(service, recorder):
+        service._stall_seconds = 0.1
+        service._writer.between_batches(released.wait)
+        submitted = asyncio.wrap_future(service.submit(OpenRound(AT, DEALER, "t1")))
+        while not service.committed.store_failed:
+            await asyncio.sleep(0.01)
+            service.check_progress()
+        assert not submitted.done()
+        released.set()
+        await submitted
+        while service.committed.jackpot.tables["t1"].suspended != "store":  # noqa: ASYNC110 - a state has no event
+            await asyncio.sleep(0.01)
+        assert not service.committed.store_failed
+        assert (None, True) in recorder.statuses
+
+    try:
+        run(journal, scene)
+    finally:
+        released.set()
